@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// brickwork-simp: 3D topology optimization by SIMP on a box of brick cells.
+//
+// Minimizes the compliance c = sum of weight f.u under a volume constraint, with K(rho) u = f solved matrix-free
+// (design/simp_optimizer.hpp has the equations). Sample runs:
+//
+//   brickwork-simp examples/cantilever.toml
+//   brickwork-simp examples/cantilever.toml --grid 40,20,10 --steps 20 --output results/small
+//   brickwork-simp examples/bracket.toml --set solver.precision=fp64 --set design.volume_fraction=0.2
+//
+// Exit codes: 0 finished, 2 bad input, 3 finished but some solve was capped, 4 out of memory, 1 anything else.
+#include <Kokkos_Core.hpp>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <new>
+#include <optional>
+
+#include "brickwork/core/check.hpp"
+#include "brickwork/core/config.hpp"
+#include "brickwork/core/device_memory.hpp"
+#include "brickwork/design/simp_optimizer.hpp"
+#include "brickwork/io/image_data.hpp"
+#include "brickwork/io/progress.hpp"
+#include "brickwork/io/run_directory.hpp"
+#include "brickwork/io/simp_config.hpp"
+#include "brickwork/io/simp_options.hpp"
+
+using namespace brickwork;
+
+namespace {
+
+using Space = Kokkos::DefaultExecutionSpace;
+
+enum ExitCode { finished = 0, failed = 1, bad_input = 2, capped = 3, out_of_memory = 4 };
+
+volatile std::sig_atomic_t interrupted = 0;
+extern "C" void on_interrupt(int) {
+  interrupted = 1;
+  std::signal(SIGINT, SIG_DFL);  // a second one ends the program at once
+}
+
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+std::string triple(Index3 const& n) {
+  return std::to_string(n[0]) + " x " + std::to_string(n[1]) + " x " + std::to_string(n[2]);
+}
+
+// Refuses a run that cannot fit, before anything grid-sized is allocated.
+index_t plan_memory(SimpProblem const& problem, MemoryState const& memory) {
+  index_t const bytes = simp_bytes(problem);
+  if (memory.available >= 0 && bytes > memory.available) {
+    throw OutOfMemory("grid " + triple(problem.cells) + " needs " + format_bytes(double(bytes)) + " (" +
+                      std::to_string(bytes) + " bytes), but " + memory.device + " has " +
+                      format_bytes(double(memory.available)) + " free; use a smaller grid" +
+                      (problem.solver.precision == Precision::fp64 ? " or solver.precision = \"mixed\"" : ""));
+  }
+  return bytes;
+}
+
+Settings describe_run(SimpConfig const& config, SimpOptimizer<Space> const& optimizer, MemoryState const& memory,
+                      index_t bytes) {
+  SimpProblem const& problem = config.problem;
+  BoxGrid const& grid = optimizer.grid();
+  Settings settings{{"brickwork-simp", BRICKWORK_VERSION},
+                    {"problem", problem.name},
+                    {"grid", triple(problem.cells) + " cells, " + std::to_string(grid.cell_count()) + " in all"},
+                    {"unknowns", std::to_string(grid.dof_count())},
+                    {"stiffness", to_string(problem.stiffness)},
+                    {"schedule", problem.schedule.name + ", " + std::to_string(problem.schedule.steps) + " steps"},
+                    {"memory", format_bytes(double(bytes)) + " of " + format_bytes(double(memory.available)) + " free"},
+                    {"kernel", to_string(optimizer.kernel()) + ", " + to_string(problem.solver.precision)},
+                    {"backend", std::string(Space::name()) + ", Kokkos " + BRICKWORK_KOKKOS_VERSION},
+                    {"device", memory.device},
+                    {"output", config.output.directory}};
+  auto const& resultants = optimizer.conditions().resultants;
+  for (std::size_t c = 0; c < resultants.size(); ++c) {
+    char text[128];
+    std::snprintf(text, sizeof text, "case %zu, resultant (%g, %g, %g)", c, resultants[c][0], resultants[c][1],
+                  resultants[c][2]);
+    settings.emplace_back("load", text);
+  }
+  return settings;
+}
+
+HistoryRow history_row(SimpStep const& step) {
+  HistoryRow row;
+  row.step = step.step;
+  row.compliance = step.compliance;
+  row.volume = step.volume;
+  row.grayness = step.grayness;
+  row.change = step.change;
+  row.iterations = step.iterations;
+  row.true_residual = step.true_residual;
+  row.capped = step.status != SolveStatus::converged;
+  row.penalization = step.parameters.penalization;
+  row.beta = step.parameters.beta;
+  row.move = step.parameters.move;
+  row.radius = step.parameters.radius;
+  row.seconds_filter = step.seconds_filter;
+  row.seconds_solve = step.seconds_solve;
+  row.seconds_update = step.seconds_update;
+  row.seconds = step.seconds;
+  return row;
+}
+
+// Physical density on the host in FP32, ready for the writers.
+std::vector<float> host_density(SimpOptimizer<Space>& optimizer) {
+  optimizer.result();
+  auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, optimizer.density());
+  std::vector<float> values(host.extent(0));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(host(i));
+  return values;
+}
+
+class Fields {
+ public:
+  Fields(OutputSettings const& output, RunDirectory const& directory, BoxGrid const& grid)
+      : output_(output), directory_(directory), geometry_{grid.cells(), grid.origin(), grid.spacing()} {
+    if (output.vtkhdf && vtkhdf_available()) series_.emplace(directory.path(), "density", geometry_);
+  }
+
+  void frame(int step, std::vector<float> const& density) {
+    if (series_ && step > last_) with_field(density, [&](ImageField const& field) { series_->append(step, {field}); });
+    last_ = step;
+  }
+  void last(std::vector<float> const& density) {
+    if (output_.vti) {
+      with_field(density,
+                 [&](ImageField const& field) { write_vti(directory_.file("density.vti"), geometry_, {field}); });
+    }
+  }
+  int last_step() const { return last_; }
+
+ private:
+  template <class Write>
+  void with_field(std::vector<float> const& density, Write const& write) {
+    auto const size = static_cast<index_t>(density.size());
+    if (output_.field_type == FieldType::uint8) {
+      auto const bytes = quantize_density(density.data(), size);
+      write(ImageField("density", bytes.data(), size));
+    } else {
+      write(ImageField("density", density.data(), size));
+    }
+  }
+
+  OutputSettings output_;
+  RunDirectory const& directory_;
+  ImageGeometry geometry_;
+  std::optional<VtkHdfSeries> series_;
+  int last_ = -1;
+};
+
+int run(SimpConfig const& config, bool force) {
+  auto const start = std::chrono::steady_clock::now();
+  SimpProblem const& problem = config.problem;
+  Progress progress = Progress::console(config.quiet);
+
+  // Mesh, operator, solver: checked against the memory first, then allocated once.
+  MemoryState const memory = memory_state();
+  boundary_conditions(problem, simp_grid(problem));
+  index_t const bytes = plan_memory(problem, memory);
+  RunDirectory directory(config.output.directory, force);
+  Space const space;
+  SimpOptimizer<Space> optimizer(space, problem);
+  progress.header(describe_run(config, optimizer, memory, bytes));
+  for (auto const& warning : optimizer.warnings()) progress.warning(warning);
+  directory.write_config(to_toml(config));
+  Fields fields(config.output, directory, optimizer.grid());
+
+  // Design.
+  RunSummary summary;
+  auto const count = [&](SimpStep const& step) {
+    summary.iterations_total += step.iterations;
+    summary.worst_true_residual = std::max(summary.worst_true_residual, step.true_residual);
+    summary.capped_solves += step.status != SolveStatus::converged ? 1 : 0;
+  };
+  double filter = 0, solve = 0, update = 0;
+  while (!optimizer.finished() && !interrupted) {
+    SimpStep const step = optimizer.step();
+    count(step);
+    filter += step.seconds_filter, solve += step.seconds_solve, update += step.seconds_update;
+    directory.append_history(history_row(step));
+    progress.step(history_row(step), problem.schedule.steps);
+    if (step.restarted) progress.note("step " + std::to_string(step.step) + ": back to the best valid design");
+    bool const frame = config.output.every > 0 && step.step % config.output.every == 0;
+    if (frame && !optimizer.finished()) fields.frame(step.step, host_density(optimizer));
+  }
+
+  // Output.
+  SimpResult const result = optimizer.result();
+  count(optimizer.final_step());
+  solve += optimizer.final_step().seconds_solve;
+  auto const density = host_density(optimizer);
+  fields.frame(std::max(optimizer.steps_done(), fields.last_step() + 1), density);
+  fields.last(density);
+
+  MemoryState const after = memory_state();
+  summary.name = problem.name;
+  summary.status = interrupted ? "interrupted" : (summary.capped_solves > 0 ? "capped" : "finished");
+  summary.compliance = result.compliance;
+  summary.volume = result.volume;
+  summary.grayness = result.grayness;
+  summary.steps = optimizer.steps_done();
+  summary.reported_step = result.step;
+  summary.cells = problem.cells;
+  summary.degrees_of_freedom = optimizer.grid().dof_count();
+  summary.backend = Space::name();
+  summary.kernel = to_string(optimizer.kernel());
+  summary.precision = to_string(problem.solver.precision);
+  summary.device = memory.device;
+  summary.stiffness = to_string(problem.stiffness);
+  summary.seconds_total = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  summary.seconds_per_phase = {{"filter", filter}, {"solve", solve}, {"update", update}};
+#if defined(KOKKOS_ENABLE_CUDA)
+  summary.peak_bytes = static_cast<double>(after.used_peak - memory.used_peak);
+#else
+  summary.peak_bytes = static_cast<double>(after.used_peak);
+#endif
+  summary.predicted_bytes = static_cast<double>(bytes);
+  summary.load_resultants = optimizer.conditions().resultants;
+  summary.versions = {{"brickwork", BRICKWORK_VERSION}, {"revision", BRICKWORK_GIT_HASH}, {"kokkos", BRICKWORK_KOKKOS_VERSION}};
+  summary.warnings = optimizer.warnings();
+  directory.write_summary(summary);
+
+  char text[256];
+  std::snprintf(text, sizeof text, "%s after %d steps: compliance %.6g (step %d), volume %.4f, grayness %.2e, %.1f s, results in ",
+                summary.status.c_str(), summary.steps, summary.compliance, summary.reported_step, summary.volume,
+                summary.grayness, summary.seconds_total);
+  progress.finish(text + directory.path());
+  if (summary.capped_solves > 0) {
+    progress.warning(std::to_string(summary.capped_solves) + " solve(s) ended above the tolerance; history.csv says which");
+    return capped;
+  }
+  return interrupted ? failed : finished;
+}
+
+}  // namespace
+
+int main(int argc, char* argv[]) {
+  try {
+    SimpOptions const options = parse_simp_options(argc, argv, std::cout, std::cerr);
+    if (options.exit_code) return *options.exit_code;
+    SimpConfig const config = read_simp_config(options.config, options.overrides);
+    if (options.print_config) {
+      std::cout << to_toml(config);
+      return finished;
+    }
+#if defined(KOKKOS_ENABLE_OPENMP)
+    // Threads stay where their data is; a user's own setting wins. Kokkos reads these once, at initialization.
+    setenv("OMP_PROC_BIND", "spread", 0);
+    setenv("OMP_PLACES", "threads", 0);
+#endif
+    // Arguments are ours alone, so Kokkos gets its settings as a command line, which every version understands.
+    std::vector<std::string> words{argv[0]};
+    if (config.threads > 0) words.push_back("--kokkos-" + std::string(KOKKOS_VERSION < 30700 ? "" : "num-") + "threads=" + std::to_string(config.threads));
+    if (config.device >= 0) words.push_back("--kokkos-device" + std::string(KOKKOS_VERSION < 30700 ? "" : "-id") + "=" + std::to_string(config.device));
+    std::vector<char*> pointers;
+    for (auto& word : words) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+    int count = static_cast<int>(words.size());
+    Kokkos::initialize(count, pointers.data());
+    std::signal(SIGINT, on_interrupt);
+    int code = failed;
+    try {
+      code = run(config, options.force);
+    } catch (...) {
+      Kokkos::finalize();
+      throw;
+    }
+    Kokkos::finalize();
+    return code;
+  } catch (InputError const& error) {
+    std::cerr << "brickwork-simp: " << error.what() << "\n";
+    return bad_input;
+  } catch (OutOfMemory const& error) {
+    std::cerr << "brickwork-simp: out of memory: " << error.what() << "\n";
+    return out_of_memory;
+  } catch (std::bad_alloc const&) {
+    std::cerr << "brickwork-simp: out of memory on the host\n";
+    return out_of_memory;
+  } catch (std::exception const& error) {
+    std::cerr << "brickwork-simp: " << error.what() << "\n";
+    return failed;
+  }
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Storage of nodal vectors and cell fields, and their allocation on an execution-space instance.
+#pragma once
+
+#include <string>
+
+#include "brickwork/core/kokkos_compat.hpp"
+
+namespace brickwork {
+
+/// Displacement-like field: extents (nodes, 3), component-major, so that consecutive nodes are consecutive in memory.
+template <class Scalar, class MemorySpace>
+using NodalVector = Kokkos::View<Scalar* [3], Kokkos::LayoutLeft, MemorySpace>;
+
+/// One value per cell, extent (cells).
+template <class Scalar, class MemorySpace>
+using CellField = Kokkos::View<Scalar*, Kokkos::LayoutLeft, MemorySpace>;
+
+/// Constraint bits per node, extent (nodes): bit d set = displacement component d is fixed.
+template <class MemorySpace>
+using NodeMask = Kokkos::View<std::uint8_t*, Kokkos::LayoutLeft, MemorySpace>;
+
+/// Allocates `ViewType` with the given leading extent and fills it with zeros on `space`.
+/// The allocation may wait for the device (as every allocation does); the fill does not.
+template <class ViewType, class ExecutionSpace>
+ViewType allocate(ExecutionSpace const& space, std::string const& label, index_t extent) {
+  ViewType view(Kokkos::view_alloc(Kokkos::WithoutInitializing, label), static_cast<std::size_t>(extent));
+  Kokkos::deep_copy(space, view, typename ViewType::non_const_value_type(0));
+  return view;
+}
+
+/// Range of `count` 64-bit indices on `space`.
+template <class ExecutionSpace>
+auto range(ExecutionSpace const& space, index_t count) {
+  return Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<index_t>>(space, index_t(0), count);
+}
+
+}  // namespace brickwork

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The few differences between Kokkos 3.4 and 5.2 that Brickwork meets, in one place.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <cmath>
+#include <string>
+
+#include "brickwork/core/types.hpp"
+
+namespace brickwork {
+
+/// Profiling region that ends with its scope, also on an early return or an exception.
+class ScopedRegion {
+ public:
+  explicit ScopedRegion(std::string const& label) { Kokkos::Profiling::pushRegion(label); }
+  ~ScopedRegion() { Kokkos::Profiling::popRegion(); }
+  ScopedRegion(ScopedRegion const&) = delete;
+  ScopedRegion& operator=(ScopedRegion const&) = delete;
+};
+
+/// Waits for the work of one execution-space instance; the label reaches the profiler where Kokkos takes one.
+template <class ExecutionSpace>
+void fence(ExecutionSpace const& space, [[maybe_unused]] char const* label) {
+#if KOKKOS_VERSION >= 30500
+  space.fence(label);
+#else
+  space.fence();
+#endif
+}
+
+/// Math functions for host and device code.
+namespace math {
+KOKKOS_INLINE_FUNCTION double pow(double base, double exponent) { return ::pow(base, exponent); }
+KOKKOS_INLINE_FUNCTION double sqrt(double x) { return ::sqrt(x); }
+KOKKOS_INLINE_FUNCTION double tanh(double x) { return ::tanh(x); }
+KOKKOS_INLINE_FUNCTION double cosh(double x) { return ::cosh(x); }
+KOKKOS_INLINE_FUNCTION double abs(double x) { return ::fabs(x); }
+template <class T>
+KOKKOS_INLINE_FUNCTION constexpr T min(T a, T b) {
+  return b < a ? b : a;
+}
+template <class T>
+KOKKOS_INLINE_FUNCTION constexpr T max(T a, T b) {
+  return a < b ? b : a;
+}
+template <class T>
+KOKKOS_INLINE_FUNCTION constexpr T clamp(T x, T lower, T upper) {
+  return x < lower ? lower : (upper < x ? upper : x);
+}
+}  // namespace math
+
+}  // namespace brickwork

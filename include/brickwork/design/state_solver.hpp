@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The state problem of density methods: displacement, compliance and cell energies for a physical density, in the precision asked for.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "brickwork/design/boundary_conditions.hpp"
+#include "brickwork/solvers/conjugate_gradient.hpp"
+
+namespace brickwork {
+
+/// SIMP interpolation E = Emin + (E0 - Emin) rho^p.
+struct SimpInterpolation {
+  double young = 1;
+  double young_min = 1e-9;
+  double penalization = 3;
+};
+
+/// Solves K(rho) u_c = f_c for every load case c and keeps the displacements for warm starts.
+template <class ExecutionSpace>
+class StateSolver {
+ public:
+  using memory_space = typename ExecutionSpace::memory_space;
+  using const_field_type = CellField<double const, memory_space>;
+  using field_type = CellField<double, memory_space>;
+
+  virtual ~StateSolver() = default;
+
+  /// Moduli from the physical density (extent cells, values in [0, 1]). Asynchronous.
+  virtual void set_density(ExecutionSpace const& space, const_field_type const& density,
+                           SimpInterpolation const& interpolation) = 0;
+
+  /// Solves one load case from its last displacement, or from zero with `cold`. Keeps the better of start and result by residual.
+  virtual SolveResult solve(ExecutionSpace const& space, int load_case, SolveOptions const& options, bool cold) = 0;
+
+  /// f . u of the last solve, summed over all ranks. Waits for `space`.
+  virtual double compliance(ExecutionSpace const& space, int load_case) const = 0;
+
+  /// energies = (or += with `add`) weight * u_e^T K0 u_e of the last solve.
+  virtual void cell_energies(ExecutionSpace const& space, int load_case, double weight, bool add,
+                             field_type const& energies) const = 0;
+
+  virtual ElasticityKernel kernel() const = 0;
+  virtual int load_cases() const = 0;
+};
+
+/// \param stiffness element matrix for modulus 1
+/// \throws InputError where the kernel named in the settings cannot run
+template <class ExecutionSpace>
+std::unique_ptr<StateSolver<ExecutionSpace>> make_state_solver(ExecutionSpace const& space, BoxGrid const& grid,
+                                                               Hex8Matrix const& stiffness,
+                                                               BoundaryConditions const& conditions,
+                                                               SolverSettings const& settings);
+
+/// Bytes that make_state_solver() allocates.
+index_t state_solver_bytes(BoxGrid const& grid, int load_cases, Precision precision);
+
+}  // namespace brickwork

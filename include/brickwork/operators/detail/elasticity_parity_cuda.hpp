@@ -1,0 +1,658 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "brickwork/core/types.hpp"
+#include "brickwork/operators/detail/elasticity_data.hpp"
+
+#if defined(KOKKOS_ENABLE_CUDA) && defined(__CUDACC__)
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+namespace brickwork::detail {
+namespace parity_cuda {
+
+template <class Scalar>
+struct Arguments {
+  Scalar const* u;
+  Scalar* w;
+  Scalar const* moduli;
+  std::uint8_t const* mask;
+  index_t stride_u, stride_w;
+  std::uint32_t plane_nodes, plane_cells;
+  int nx, ny, nz, mx, my, mz;
+  int tiles_x, tiles_y, chunk;
+  bool periodic_x, periodic_y, periodic_z;
+};
+
+// Named barriers between a warp that gives and a warp that takes; a warp without a partner takes both parts itself.
+__device__ __forceinline__ void barrier_wait(int barrier) { asm volatile("bar.sync %0, 64;" ::"r"(barrier) : "memory"); }
+__device__ __forceinline__ void barrier_arrive(int barrier) {
+  asm volatile("bar.arrive %0, 64;" ::"r"(barrier) : "memory");
+}
+
+template <class S>
+struct Two;
+template <>
+struct Two<float> {
+  using type = float2;
+};
+template <>
+struct Two<double> {
+  using type = double2;
+};
+
+// Loads that stay where they are written, ahead of the barrier: the compiler would move them to just before their use.
+__device__ __forceinline__ float load(float const* address) {
+  float v;
+  asm volatile("ld.global.f32 %0, [%1];" : "=f"(v) : "l"(address) : "memory");
+  return v;
+}
+__device__ __forceinline__ double load(double const* address) {
+  double v;
+  asm volatile("ld.global.f64 %0, [%1];" : "=d"(v) : "l"(address) : "memory");
+  return v;
+}
+__device__ __forceinline__ std::uint32_t load(std::uint8_t const* address) {
+  std::uint32_t v;
+  asm volatile("ld.global.u8 %0, [%1];" : "=r"(v) : "l"(address) : "memory");
+  return v;
+}
+__device__ __forceinline__ void load_if(bool condition, float const* address, float& v) {
+  asm volatile("{.reg .pred p; setp.ne.u32 p, %1, 0; @p ld.global.f32 %0, [%2];}"
+               : "+f"(v)
+               : "r"(unsigned(condition)), "l"(address)
+               : "memory");
+}
+__device__ __forceinline__ void load_if(bool condition, double const* address, double& v) {
+  asm volatile("{.reg .pred p; setp.ne.u32 p, %1, 0; @p ld.global.f64 %0, [%2];}"
+               : "+d"(v)
+               : "r"(unsigned(condition)), "l"(address)
+               : "memory");
+}
+
+__device__ __forceinline__ void store_if(bool condition, float* address, float value) {
+  asm volatile("{.reg .pred p; setp.ne.u32 p, %0, 0; @p st.global.f32 [%1], %2;}" ::"r"(unsigned(condition)),
+               "l"(address), "f"(value)
+               : "memory");
+}
+__device__ __forceinline__ void store_if(bool condition, double* address, double value) {
+  asm volatile("{.reg .pred p; setp.ne.u32 p, %0, 0; @p st.global.f64 [%1], %2;}" ::"r"(unsigned(condition)),
+               "l"(address), "d"(value)
+               : "memory");
+}
+
+__device__ __forceinline__ float fused(float a, float b, float c) { return fmaf(a, b, c); }
+__device__ __forceinline__ double fused(double a, double b, double c) { return fma(a, b, c); }
+
+/// Cube-shaped cell, material with cubic symmetry: seven coefficients.
+template <class S>
+struct CubeBlocks {
+  S normal, trace, shear, twist, bend, cross, warp;
+
+  __device__ __forceinline__ void apply(S e, S (&p)[4][3], S const (&m)[4][3], S (&carry)[4][3],
+                                        S (&lower)[4][3]) const {
+    // Pairs (f0, f1) of the modes without and with the z parity leave for the lower and the upper node plane.
+    auto const z0 = [&](int xy, int c) { return p[xy][c] + m[xy][c]; };
+    auto const z1 = [&](int xy, int c) { return p[xy][c] - m[xy][c]; };
+    auto const pair = [&](int xy, int c, S f0, S f1) {
+      lower[xy][c] = carry[xy][c] + (f0 + f1);
+      carry[xy][c] = f0 - f1;
+    };
+    S const es = e * shear;
+    S const et = e * twist;
+    S const eb = e * bend;
+    S const ec = e * cross;
+    S const en = e * normal;
+    S const er = e * trace;
+    S const ew = e * warp;
+    // s = 3, 5, 6: shear strains.
+    S const s3 = es * (z0(2, 0) + z0(1, 1));
+    S const s5 = es * (z1(0, 0) + z0(1, 2));
+    S const s6 = es * (z1(0, 1) + z0(2, 2));
+    // s = 0: normal strains.
+    S const xx = z0(1, 0), yy = z0(2, 1), zz = z1(0, 2);
+    S const volume = er * (xx + yy + zz);
+    S const n0 = fused(en, xx, volume), n1 = fused(en, yy, volume), n2 = fused(en, zz, volume);
+    lower[0][0] = carry[0][0] + s5;
+    carry[0][0] = -s5;
+    lower[0][1] = carry[0][1] + s6;
+    carry[0][1] = -s6;
+    lower[0][2] = carry[0][2] + n2;
+    carry[0][2] = -n2;
+    // s = 4
+    {
+      S const v0 = z1(1, 0), v1 = z1(2, 1);
+      pair(1, 0, n0, fused(eb, v0, ec * v1));
+      pair(2, 1, n1, fused(eb, v1, ec * v0));
+    }
+    // s = 7
+    S const w0 = z1(2, 0), w1 = z1(1, 1), w2 = z0(3, 2);
+    S const w = ew * (w0 + w1 + w2);
+    pair(2, 0, s3, fused(ew, w0, w));
+    pair(1, 1, s3, fused(ew, w1, w));
+    auto const last = [&](int c, S f0) {
+      S const t = z1(3, c);
+      lower[3][c] = fused(et, t, carry[3][c] + f0);
+      carry[3][c] = fused(-et, t, f0);
+    };
+    last(2, fused(ew, w2, w));
+    // s = 1, 2
+    {
+      S const v1 = z0(3, 1), v2 = z1(1, 2);
+      last(1, fused(eb, v1, ec * v2));
+      pair(1, 2, s5, fused(eb, v2, ec * v1));
+    }
+    {
+      S const v0 = z0(3, 0), v2 = z1(2, 2);
+      last(0, fused(eb, v0, ec * v2));
+      pair(2, 2, s6, fused(eb, v2, ec * v0));
+    }
+#pragma unroll
+    for (int xy = 0; xy < 4; ++xy) {
+#pragma unroll
+      for (int c = 0; c < 3; ++c) p[xy][c] = m[xy][c];
+    }
+  }
+};
+
+/// Any box-shaped cell, orthotropic material along the axes: 33 coefficients of the 45 entries.
+template <class S>
+struct GeneralBlocks {
+  S normal[6];    // block 0: xx, yy, zz, yz, xz, xy
+  S bend[3][3];   // blocks 1, 2, 4: the two components other than the block's axis: first, second, coupling
+  S shear[3][4];  // blocks 3, 5, 6: the two components of the block's axes: first, second, coupling; third component
+  S warp[6];      // block 7: xx, yy, zz, yz, xz, xy
+
+  __device__ __forceinline__ void apply(S e, S (&p)[4][3], S const (&m)[4][3], S (&carry)[4][3],
+                                        S (&lower)[4][3]) const {
+    auto const z0 = [&](int xy, int c) { return p[xy][c] + m[xy][c]; };
+    auto const z1 = [&](int xy, int c) { return p[xy][c] - m[xy][c]; };
+    auto const pair = [&](int xy, int c, S f0, S f1) {
+      lower[xy][c] = fused(e, f0 + f1, carry[xy][c]);
+      carry[xy][c] = e * (f0 - f1);
+    };
+    auto const single = [&](int c, S f1) {
+      lower[0][c] = fused(e, f1, carry[0][c]);
+      carry[0][c] = -e * f1;
+    };
+    auto const last = [&](int c, S f0, S k) {
+      S const t = z1(3, c);
+      lower[3][c] = fused(e, fused(k, t, f0), carry[3][c]);
+      carry[3][c] = e * fused(-k, t, f0);
+    };
+    auto const two = [](S const* k, S a, S b) { return fused(k[0], a, k[2] * b); };
+    auto const second = [](S const* k, S a, S b) { return fused(k[1], b, k[2] * a); };
+    auto const three = [](S a, S x, S b, S y, S c, S z) { return fused(a, x, fused(b, y, c * z)); };
+
+    S const xx = z0(1, 0), yy = z0(2, 1), zz = z1(0, 2);
+    S const n0 = three(normal[0], xx, normal[5], yy, normal[4], zz);
+    S const n1 = three(normal[5], xx, normal[1], yy, normal[3], zz);
+    S const n2 = three(normal[4], xx, normal[3], yy, normal[2], zz);
+    single(2, n2);
+    {
+      S const v0 = z1(1, 0), v1 = z1(2, 1);
+      pair(1, 0, n0, two(bend[2], v0, v1));
+      pair(2, 1, n1, second(bend[2], v0, v1));
+    }
+    S const w0 = z1(2, 0), w1 = z1(1, 1), w2 = z0(3, 2);
+    S const f0 = three(warp[0], w0, warp[5], w1, warp[4], w2);
+    S const f1 = three(warp[5], w0, warp[1], w1, warp[3], w2);
+    S const f2 = three(warp[4], w0, warp[3], w1, warp[2], w2);
+    {
+      S const a = z0(2, 0), b = z0(1, 1);
+      pair(2, 0, two(shear[0], a, b), f0);
+      pair(1, 1, second(shear[0], a, b), f1);
+    }
+    last(2, f2, shear[0][3]);
+    {
+      S const v1 = z0(3, 1), v2 = z1(1, 2);
+      last(1, two(bend[0], v1, v2), shear[1][3]);
+      S const a = z1(0, 0), b = z0(1, 2);
+      single(0, two(shear[1], a, b));
+      pair(1, 2, second(shear[1], a, b), second(bend[0], v1, v2));
+    }
+    {
+      S const v0 = z0(3, 0), v2 = z1(2, 2);
+      last(0, two(bend[1], v0, v2), shear[2][3]);
+      S const a = z1(0, 1), b = z0(2, 2);
+      single(1, two(shear[2], a, b));
+      pair(2, 2, second(shear[2], a, b), second(bend[1], v0, v2));
+    }
+#pragma unroll
+    for (int xy = 0; xy < 4; ++xy) {
+#pragma unroll
+      for (int c = 0; c < 3; ++c) p[xy][c] = m[xy][c];
+    }
+  }
+};
+
+template <class S>
+GeneralBlocks<S> general_blocks(S const (&k)[8][3][3]) {
+  auto const full = [&](int s, S(&v)[6]) {
+    v[0] = k[s][0][0];
+    v[1] = k[s][1][1];
+    v[2] = k[s][2][2];
+    v[3] = k[s][1][2];
+    v[4] = k[s][0][2];
+    v[5] = k[s][0][1];
+  };
+  auto const couple = [&](int s, int a, int b, S* v) {
+    v[0] = k[s][a][a];
+    v[1] = k[s][b][b];
+    v[2] = k[s][a][b];
+  };
+  GeneralBlocks<S> g;
+  full(0, g.normal);
+  full(7, g.warp);
+  couple(1, 1, 2, g.bend[0]);
+  couple(2, 0, 2, g.bend[1]);
+  couple(4, 0, 1, g.bend[2]);
+  couple(3, 0, 1, g.shear[0]);
+  g.shear[0][3] = k[3][2][2];
+  couple(5, 0, 2, g.shear[1]);
+  g.shear[1][3] = k[5][1][1];
+  couple(6, 1, 2, g.shear[2]);
+  g.shear[2][3] = k[6][0][0];
+  return g;
+}
+
+/// The seven coefficients of a cube; false where the blocks are not those of a cube up to rounding.
+template <class S>
+bool cube_blocks(GeneralBlocks<S> const& g, CubeBlocks<S>& c) {
+  S largest = 0;
+  for (S const v : g.normal) largest = v > largest ? v : largest;
+  S const tolerance = 16 * std::numeric_limits<S>::epsilon() * largest;
+  bool cube = true;
+  auto const same = [&](S a, S b) { cube = cube && std::abs(a - b) <= tolerance; };
+  for (int d = 1; d < 3; ++d) {
+    same(g.normal[d], g.normal[0]);
+    same(g.normal[3 + d], g.normal[3]);
+    same(g.shear[d][0], g.shear[0][0]);
+    same(g.shear[d][3], g.shear[0][3]);
+    same(g.bend[d][0], g.bend[0][0]);
+    same(g.bend[d][2], g.bend[0][2]);
+  }
+  for (int d = 0; d < 3; ++d) {
+    same(g.shear[d][1], g.shear[d][0]);
+    same(g.shear[d][2], g.shear[d][0]);
+    same(g.bend[d][1], g.bend[d][0]);
+    same(g.warp[d], 2 * g.warp[3]);
+    same(g.warp[3 + d], g.warp[3]);
+  }
+  c.normal = g.normal[0] - g.normal[3];
+  c.trace = g.normal[3];
+  c.shear = g.shear[0][0];
+  c.twist = g.shear[0][3];
+  c.bend = g.bend[0][0];
+  c.cross = g.bend[0][2];
+  c.warp = g.warp[3];
+  return cube;
+}
+
+template <class S, bool Masked, class Blocks, int R, int T>
+struct March {
+  // Loop-carried values of a thread.
+  S previous[R][4][3];
+  S carry[R][4][3];
+  S u[R + 1][3];
+  S e[R];
+  std::uint32_t mask[R + 1];     // of the plane whose u is loaded
+  std::uint32_t history[R + 1];  // masks of the planes in use, the newest in the low byte
+
+  std::uint32_t node[R + 1];
+  std::uint32_t cell[R];
+  bool inside[R];
+  bool store[R];
+
+  S const* base_u[3];
+  S const* base_e;
+  S* base_w[3];
+  std::uint8_t const* base_mask;
+
+  __device__ __forceinline__ void load_nodes(int r, Arguments<S> const& a) {
+#pragma unroll
+    for (int c = 0; c < 3; ++c) u[r][c] = load(base_u[c] + node[r]);
+    if constexpr (Masked) mask[r] = load(base_mask + node[r]);
+  }
+  __device__ __forceinline__ void load_cell(int r, Arguments<S> const& a) {
+    load_if(inside[r], base_e + cell[r], e[r]);
+  }
+  // Nodes of row r at an offset; age: planes between theirs and the last one that x_modes has seen.
+  __device__ __forceinline__ void store_nodes(int r, bool condition, std::uint32_t offset, int age,
+                                              Arguments<S> const& a, S const (&f)[2][3]) {
+    S v[3];
+#pragma unroll
+    for (int c = 0; c < 3; ++c) v[c] = (f[0][c] + f[1][c]) + __shfl_up_sync(0xffffffffu, f[0][c] - f[1][c], 1);
+    if constexpr (Masked) {
+      // Constrained nodes are few: their u is read again.
+      std::uint32_t const fixed = condition ? history[r] >> (8 * age) & 7u : 0u;
+      if (__any_sync(0xffffffffu, fixed != 0u)) {
+#pragma unroll
+        for (int c = 0; c < 3; ++c) {
+          if (fixed >> c & 1u) v[c] = a.u[c * a.stride_u + (base_w[0] + offset - a.w)];
+        }
+      }
+    }
+#pragma unroll
+    for (int c = 0; c < 3; ++c) store_if(condition, base_w[c] + offset, v[c]);
+  }
+  __device__ __forceinline__ void x_modes(int r, S (&x)[2][3]) {
+    if constexpr (Masked) {
+      history[r] = history[r] << 8 | mask[r];
+      if (__any_sync(0xffffffffu, mask[r] != 0u)) {
+#pragma unroll
+        for (int c = 0; c < 3; ++c) u[r][c] = mask[r] >> c & 1u ? S(0) : u[r][c];
+      }
+    }
+#pragma unroll
+    for (int c = 0; c < 3; ++c) {
+      S const right = __shfl_down_sync(0xffffffffu, u[r][c], 1);
+      x[0][c] = u[r][c] + right;
+      x[1][c] = u[r][c] - right;
+    }
+  }
+  static __device__ __forceinline__ void y_modes(S const (&low)[2][3], S const (&high)[2][3], S (&m)[4][3]) {
+#pragma unroll
+    for (int x = 0; x < 2; ++x) {
+#pragma unroll
+      for (int c = 0; c < 3; ++c) {
+        m[x][c] = low[x][c] + high[x][c];
+        m[x + 2][c] = low[x][c] - high[x][c];
+      }
+    }
+  }
+};
+
+template <class S, bool Masked, class Blocks, int R, int T, int MinBlocks, int Unroll, bool Pairs>
+__global__ void __launch_bounds__(32 * T, MinBlocks)
+    parity_kernel(Arguments<S> const a, Blocks const blocks) {
+  // Six values of every thread for the warp above, in two buffers that take turns.
+  using Pair = typename Two<S>::type;
+  constexpr int half = T * 96;
+  __shared__ Pair exchange[(Pairs ? 1 : 2) * half];
+  int const lane = threadIdx.x % 32;
+  int const warp = threadIdx.x / 32;
+  int const tile_x = blockIdx.x % a.tiles_x;
+  int const rest = blockIdx.x / a.tiles_x;
+  int const tile_y = rest % a.tiles_y;
+  int const first = (rest / a.tiles_y) * a.chunk;
+  int const last = min(first + a.chunk, a.mz);
+
+  March<S, Masked, Blocks, R, T> s;
+  int const x = tile_x * 30 - 1 + lane;
+  int const y0 = tile_y * (T * R - 1) - 1 + warp * R;
+  auto const wrap = [](int i, int n) { return ((i % n) + n) % n; };
+  int const xn = a.periodic_x ? wrap(x, a.mx) : min(max(x, 0), a.mx - 1);
+  int const xc = a.periodic_x ? xn : min(max(x, 0), a.nx - 1);
+  bool const inside_x = a.periodic_x || (x >= 0 && x < a.nx);
+  bool const store_x = lane >= 1 && lane <= 30 && x < a.mx;
+#pragma unroll
+  for (int r = 0; r <= R; ++r) {
+    int const y = y0 + r;
+    int const yn = a.periodic_y ? wrap(y, a.my) : min(max(y, 0), a.my - 1);
+    s.node[r] = static_cast<std::uint32_t>(yn) * a.mx;
+    if constexpr (Masked) s.history[r] = 0;
+    if (r < R) {
+      int const yc = a.periodic_y ? yn : min(max(y, 0), a.ny - 1);
+      s.cell[r] = static_cast<std::uint32_t>(yc) * a.nx;
+      s.inside[r] = inside_x && (a.periodic_y || (y >= 0 && y < a.ny));
+      s.store[r] = store_x && y < a.my && (warp > 0 || r > 0);
+      s.e[r] = S(0);
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < R; ++r) {
+#pragma unroll
+    for (int i = 0; i < 12; ++i) s.carry[r][i / 3][i % 3] = S(0);
+  }
+  Pair* const put = exchange + warp * 96 + lane;
+  Pair const* const get = exchange + max(warp - 1, 0) * 96 + lane;
+  int buffer = 0;
+  int const full_below = warp, full_above = warp + 1 < T ? warp + 1 : 15;
+  int const empty_below = warp > 0 ? T - 1 + warp : 0, empty_above = warp + 1 < T ? T + warp : 15;
+  bool const below = first > 0 || a.periodic_z;
+  // Offsets count from node plane (cell layer) first - 1, so that they stay below 2^32 whatever the size of the grid.
+  index_t const origin = static_cast<index_t>(first - 1) * a.plane_nodes;
+  index_t const turn = static_cast<index_t>(a.nz) * a.plane_nodes;
+#pragma unroll
+  for (int c = 0; c < 3; ++c) {
+    s.base_u[c] = a.u + (origin + (first == 0 ? turn : 0)) + c * a.stride_u + xn;
+    s.base_w[c] = a.w + (origin - 2 * static_cast<index_t>(a.plane_nodes)) + c * a.stride_w + xn;
+  }
+  if constexpr (Masked) s.base_mask = a.mask + (origin + (first == 0 ? turn : 0)) + xn;
+  s.base_e = a.moduli + static_cast<index_t>(first - 1 + (first == 0 ? a.nz : 0)) * a.plane_cells + xc;
+  // Base addresses in registers, not in uniform ones: base + offset then costs one instruction.
+#pragma unroll
+  for (int c = 0; c < 3; ++c) {
+    asm volatile("" : "+l"(s.base_u[c]));
+    asm volatile("" : "+l"(s.base_w[c]));
+  }
+  asm volatile("" : "+l"(s.base_e));
+  auto const advance_nodes = [&] {
+#pragma unroll
+    for (int r = 0; r <= R; ++r) s.node[r] += a.plane_nodes;
+  };
+  auto const advance_cells = [&] {
+#pragma unroll
+    for (int r = 0; r < R; ++r) s.cell[r] += a.plane_cells;
+  };
+  auto const load_layer = [&] {
+#pragma unroll
+    for (int r = 0; r <= R; ++r) s.load_nodes(r, a);
+#pragma unroll
+    for (int r = 0; r < R; ++r) s.load_cell(r, a);
+  };
+  S sum[2][3] = {};
+  bool ready = false;
+  if constexpr (Pairs) {
+    if (warp == 0) barrier_arrive(full_below);
+    barrier_arrive(full_above);
+  }
+  auto const finish = [&](std::uint32_t offset, int age, bool again) {
+    if constexpr (Pairs)
+      barrier_wait(full_below);
+    else
+      __syncthreads();
+#pragma unroll
+    for (int c = 0; c < 3; ++c) {
+      Pair const from_below = get[(Pairs ? 0 : half - buffer) + 32 * c];
+      sum[0][c] += from_below.x;
+      sum[1][c] += from_below.y;
+    }
+    if constexpr (Pairs) {
+      if (again) barrier_arrive(empty_below);
+    }
+    s.store_nodes(0, ready, offset, age, a, sum);
+    ready = s.store[0];
+  };
+  auto const step = [&](auto emit, auto prefetch) {
+    S x[R + 1][2][3];
+#pragma unroll
+    for (int r = 0; r <= R; ++r) s.x_modes(r, x[r]);
+    S e[R];
+#pragma unroll
+    for (int r = 0; r < R; ++r) e[r] = s.e[r];
+    std::uint32_t const unfinished = s.node[0];
+    if constexpr (emit.value) advance_nodes();
+    if constexpr (prefetch.value) {
+      advance_cells();
+      load_layer();
+    }
+    if constexpr (emit.value) finish(unfinished, 2, true);
+#pragma unroll
+    for (int r = R - 1; r >= 0; --r) {
+      S m[4][3], lower[4][3];
+      s.y_modes(x[r], x[r + 1], m);
+      blocks.apply(e[r], s.previous[r], m, s.carry[r], lower);
+      if constexpr (emit.value) {
+        S upper[2][3];
+#pragma unroll
+        for (int i = 0; i < 6; ++i) upper[i / 3][i % 3] = lower[i / 3][i % 3] - lower[i / 3 + 2][i % 3];
+        if (r == R - 1) {
+          if constexpr (Pairs) barrier_wait(empty_above);
+#pragma unroll
+          for (int c = 0; c < 3; ++c) put[(Pairs ? 0 : buffer) + 32 * c] = Pair{upper[0][c], upper[1][c]};
+          if constexpr (Pairs) barrier_arrive(full_above);
+        } else {
+#pragma unroll
+          for (int i = 0; i < 6; ++i) sum[i / 3][i % 3] += upper[i / 3][i % 3];
+          s.store_nodes(r + 1, s.store[r + 1], s.node[r + 1], 1, a, sum);
+        }
+#pragma unroll
+        for (int i = 0; i < 6; ++i) sum[i / 3][i % 3] = lower[i / 3][i % 3] + lower[i / 3 + 2][i % 3];
+      }
+    }
+    if constexpr (emit.value) buffer = half - buffer;
+  };
+  using Yes = std::true_type;
+  using No = std::false_type;
+  auto const unwrap = [&] {
+    if (first == 0) {
+#pragma unroll
+      for (int c = 0; c < 3; ++c) s.base_u[c] -= turn;
+      if constexpr (Masked) s.base_mask -= turn;
+    }
+  };
+  if (!below) {
+    unwrap();
+    advance_nodes();
+  }
+#pragma unroll
+  for (int r = 0; r <= R; ++r) s.load_nodes(r, a);
+  {
+    S low[2][3], high[2][3];
+    s.x_modes(R, high);
+#pragma unroll
+    for (int r = R - 1; r >= 0; --r) {
+      s.x_modes(r, low);
+      s.y_modes(low, high, s.previous[r]);
+#pragma unroll
+      for (int i = 0; i < 6; ++i) high[i / 3][i % 3] = low[i / 3][i % 3];
+    }
+  }
+  if (below) {
+    unwrap();
+    advance_nodes();
+    load_layer();
+    step(No{}, No{});
+  }
+  if (first == 0) s.base_e -= static_cast<index_t>(a.nz) * a.plane_cells;
+  advance_nodes();
+  advance_cells();
+  auto const wrap_top = [&](int next) {
+    if (next == a.mz) {
+#pragma unroll
+      for (int c = 0; c < 3; ++c) s.base_u[c] -= turn;
+      if constexpr (Masked) s.base_mask -= turn;
+    }
+  };
+  int const full = min(last, a.nz);
+  int k = first;
+  if (k < full) {
+    wrap_top(k + 1);
+    load_layer();
+  }
+  // The plane that a periodic axis wraps to is loaded outside the main loop.
+  int const end = full - 1 - (a.periodic_z && full == a.nz ? 1 : 0);
+#pragma unroll Unroll
+  for (; k < end; ++k) {
+    step(Yes{}, Yes{});
+  }
+#pragma unroll 1
+  for (; k < last; ++k) {
+    if (k == a.nz) {
+#pragma unroll
+      for (int r = 0; r < R; ++r) s.e[r] = S(0);
+    }
+    step(Yes{}, No{});
+    if (k + 1 < full) {
+      wrap_top(k + 2);
+      advance_cells();
+      load_layer();
+    }
+  }
+  finish(s.node[0], 1, false);
+}
+
+/// Number of blocks that run at once, for one kernel on the current device.
+template <class Kernel>
+int resident_blocks(Kernel kernel, int threads) {
+  int device = 0, processors = 1, blocks = 1;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, 0);
+  return processors * (blocks > 0 ? blocks : 1);
+}
+
+template <class S, bool Masked, class Blocks, int R, int T, int MinBlocks, int Unroll, bool Pairs>
+void launch(cudaStream_t stream, ElasticityData<S> const& data, Blocks const& blocks, S const* u, S* w,
+            index_t stride_u, index_t stride_w) {
+  auto* const kernel = parity_kernel<S, Masked, Blocks, R, T, MinBlocks, Unroll, Pairs>;
+  static int const resident = resident_blocks(kernel, 32 * T);
+  index_t const tiles_x = (data.mx + 29) / 30;
+  index_t const tiles_y = (data.my + T * R - 2) / (T * R - 1);
+  index_t const columns = tiles_x * tiles_y;
+  // Planes per block: few waves of blocks, little work done twice (a layer and a half at the start of each block).
+  index_t chunk = data.mz;
+  double best = 1e300;
+  for (index_t pieces = 1; pieces <= data.mz && pieces <= 4096; ++pieces) {
+    index_t const planes = (data.mz + pieces - 1) / pieces;
+    index_t const count = columns * ((data.mz + planes - 1) / planes);
+    double const cost = double((count + resident - 1) / resident) * (double(planes) + 1.5);
+    if (cost < best) {
+      best = cost;
+      chunk = planes;
+    }
+    if (count > 64 * index_t(resident)) break;
+  }
+  Arguments<S> a;
+  a.u = u;
+  a.w = w;
+  a.moduli = data.moduli;
+  a.mask = data.mask;
+  a.stride_u = stride_u;
+  a.stride_w = stride_w;
+  a.plane_nodes = static_cast<std::uint32_t>(data.mx * data.my);
+  a.plane_cells = static_cast<std::uint32_t>(data.nx * data.ny);
+  a.nx = static_cast<int>(data.nx);
+  a.ny = static_cast<int>(data.ny);
+  a.nz = static_cast<int>(data.nz);
+  a.mx = static_cast<int>(data.mx);
+  a.my = static_cast<int>(data.my);
+  a.mz = static_cast<int>(data.mz);
+  a.tiles_x = static_cast<int>(tiles_x);
+  a.tiles_y = static_cast<int>(tiles_y);
+  a.chunk = static_cast<int>(chunk);
+  a.periodic_x = data.periodic[0];
+  a.periodic_y = data.periodic[1];
+  a.periodic_z = data.periodic[2];
+  auto const count = static_cast<unsigned>(columns * ((data.mz + chunk - 1) / chunk));
+  kernel<<<count, 32 * T, 0, stream>>>(a, blocks);
+}
+
+}  // namespace parity_cuda
+
+template <class Scalar, bool Masked>
+void apply_parity_cuda(Kokkos::Cuda const& space, ElasticityData<Scalar> const& data, Scalar const* u, Scalar* w,
+                       index_t component_stride_u, index_t component_stride_w) {
+  using namespace parity_cuda;
+  constexpr int R = sizeof(Scalar) == 4 ? 2 : 1;
+  auto const general = general_blocks(data.parity);
+  CubeBlocks<Scalar> cube;
+  if (cube_blocks(general, cube)) {
+    launch<Scalar, Masked, CubeBlocks<Scalar>, R, 8, 2, 2, true>(space.cuda_stream(), data, cube, u, w, component_stride_u,
+                                                           component_stride_w);
+  } else {
+    launch<Scalar, Masked, GeneralBlocks<Scalar>, R, 8, 2, 2, true>(space.cuda_stream(), data, general, u, w,
+                                                              component_stride_u, component_stride_w);
+  }
+}
+
+}  // namespace brickwork::detail
+
+#endif

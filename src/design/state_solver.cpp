@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "brickwork/design/state_solver.hpp"
+
+#include <type_traits>
+
+#include "brickwork/core/check.hpp"
+#include "brickwork/core/instantiate.hpp"
+
+namespace brickwork {
+
+namespace detail {
+
+template <class Outer, class Inner>
+struct Interpolate {
+  double const* density;
+  Outer* outer;
+  Inner* inner;  // null where the precisions agree
+  SimpInterpolation simp;
+  KOKKOS_FUNCTION void operator()(index_t cell) const {
+    double const rho = math::clamp(density[cell], 0.0, 1.0);  // a tiny negative value has no real power
+    double const modulus = simp.young_min + (simp.young - simp.young_min) * math::pow(rho, simp.penalization);
+    outer[cell] = static_cast<Outer>(modulus);
+    if (inner) inner[cell] = static_cast<Inner>(modulus);
+  }
+};
+
+template <class Scalar>
+struct LoadWork {
+  index_t const* nodes;
+  double const* forces;  // [3 i + d]
+  Scalar const* u;
+  index_t stride;
+  KOKKOS_FUNCTION void operator()(index_t i, double& sum) const {
+    for (int d = 0; d < 3; ++d) sum += forces[3 * i + d] * static_cast<double>(u[nodes[i] + d * stride]);
+  }
+};
+
+template <class Scalar>
+struct LoadFill {
+  index_t const* nodes;
+  double const* forces;
+  Scalar* f;
+  index_t stride;
+  KOKKOS_FUNCTION void operator()(index_t i) const {
+    for (int d = 0; d < 3; ++d) f[nodes[i] + d * stride] = static_cast<Scalar>(forces[3 * i + d]);
+  }
+};
+
+template <class Scalar>
+struct ScaledSum {
+  Scalar const* in;
+  double* out;
+  double weight;
+  bool add;
+  KOKKOS_FUNCTION void operator()(index_t cell) const {
+    double const value = weight * static_cast<double>(in[cell]);
+    out[cell] = add ? out[cell] + value : value;
+  }
+};
+
+struct MaskFill {
+  index_t const* nodes;
+  std::uint8_t const* bits;
+  std::uint8_t* mask;
+  KOKKOS_FUNCTION void operator()(index_t i) const { mask[nodes[i]] = bits[i]; }
+};
+
+template <class View, class Value>
+View upload(std::vector<Value> const& values, std::string const& label) {
+  View view(Kokkos::view_alloc(Kokkos::WithoutInitializing, label), values.size());
+  Kokkos::View<Value const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const host(values.data(), values.size());
+  Kokkos::deep_copy(view, host);
+  return view;
+}
+
+template <class ExecutionSpace, class Outer, class Inner>
+class StateSolverImpl final : public StateSolver<ExecutionSpace> {
+  using memory_space = typename ExecutionSpace::memory_space;
+  using outer_operator = ElasticityOperator<ExecutionSpace, Outer>;
+  using inner_operator = ElasticityOperator<ExecutionSpace, Inner>;
+  using vector_type = NodalVector<Outer, memory_space>;
+  static constexpr bool same = std::is_same_v<Outer, Inner>;
+
+ public:
+  using typename StateSolver<ExecutionSpace>::const_field_type;
+  using typename StateSolver<ExecutionSpace>::field_type;
+
+  StateSolverImpl(ExecutionSpace const& space, BoxGrid const& grid, Hex8Matrix const& stiffness,
+                  BoundaryConditions const& conditions, ElasticityKernel kernel)
+      : grid_(grid), outer_(grid, stiffness, kernel), inner_(grid, stiffness, kernel), cg_(space, grid) {
+    index_t const nodes = grid.node_count();
+    outer_moduli_ = allocate<CellField<Outer, memory_space>>(space, "brickwork::StateSolver::moduli", grid.cell_count());
+    outer_.set_moduli(outer_moduli_);
+    if constexpr (same) {
+      inner_.set_moduli(outer_moduli_);
+    } else {
+      inner_moduli_ =
+          allocate<CellField<Inner, memory_space>>(space, "brickwork::StateSolver::inner_moduli", grid.cell_count());
+      inner_.set_moduli(inner_moduli_);
+    }
+    auto const mask = allocate<NodeMask<memory_space>>(space, "brickwork::StateSolver::mask", nodes);
+    std::vector<index_t> fixed_nodes;
+    std::vector<std::uint8_t> bits;
+    for (auto const& [node, bit] : conditions.constraints) {
+      fixed_nodes.push_back(node);
+      bits.push_back(bit);
+    }
+    auto const device_nodes = upload<Kokkos::View<index_t*, memory_space>>(fixed_nodes, "brickwork::StateSolver::fixed");
+    auto const device_bits = upload<Kokkos::View<std::uint8_t*, memory_space>>(bits, "brickwork::StateSolver::bits");
+    Kokkos::parallel_for("brickwork::StateSolver::mask", range(space, static_cast<index_t>(bits.size())),
+                         MaskFill{device_nodes.data(), device_bits.data(), mask.data()});
+    outer_.set_constraints(space, mask);
+    inner_.set_constraints(space, mask);
+    cg_.set_free_modes(conditions.free_modes);
+    for (auto const& load_case : conditions.load_cases) {
+      std::vector<index_t> load_nodes;
+      std::vector<double> forces;
+      for (auto const& load : load_case) {
+        load_nodes.push_back(load.node);
+        forces.insert(forces.end(), load.force.begin(), load.force.end());
+      }
+      load_nodes_.push_back(upload<Kokkos::View<index_t*, memory_space>>(load_nodes, "brickwork::StateSolver::load_nodes"));
+      forces_.push_back(upload<Kokkos::View<double*, memory_space>>(forces, "brickwork::StateSolver::forces"));
+      u_.push_back(allocate<vector_type>(space, "brickwork::StateSolver::displacement", nodes));
+    }
+    f_ = allocate<vector_type>(space, "brickwork::StateSolver::load", nodes);
+  }
+
+  void set_density(ExecutionSpace const& space, const_field_type const& density,
+                   SimpInterpolation const& interpolation) override {
+    BRICKWORK_REQUIRE(static_cast<index_t>(density.extent(0)) == grid_.cell_count(), "StateSolver::set_density: ",
+                      density.extent(0), " densities; the grid has ", grid_.cell_count(), " cells");
+    Kokkos::parallel_for("brickwork::StateSolver::interpolate", range(space, grid_.cell_count()),
+                         Interpolate<Outer, Inner>{density.data(), outer_moduli_.data(), inner_moduli_.data(),
+                                                   interpolation});
+    cg_.operator_changed();
+  }
+
+  SolveResult solve(ExecutionSpace const& space, int load_case, SolveOptions const& options, bool cold) override {
+    auto const c = static_cast<std::size_t>(load_case);
+    if (cold) Kokkos::deep_copy(space, u_[c], Outer(0));
+    Kokkos::deep_copy(space, f_, Outer(0));
+    Kokkos::parallel_for("brickwork::StateSolver::load", range(space, static_cast<index_t>(load_nodes_[c].extent(0))),
+                         LoadFill<Outer>{load_nodes_[c].data(), forces_[c].data(), f_.data(),
+                                         static_cast<index_t>(f_.stride(1))});
+    if constexpr (same) {
+      return cg_.solve(space, outer_, outer_, f_, u_[c], options);
+    } else {
+      return cg_.solve(space, outer_, inner_, f_, u_[c], options);
+    }
+  }
+
+  double compliance(ExecutionSpace const& space, int load_case) const override {
+    auto const c = static_cast<std::size_t>(load_case);
+    double work = 0;
+    Kokkos::parallel_reduce("brickwork::StateSolver::compliance",
+                            range(space, static_cast<index_t>(load_nodes_[c].extent(0))),
+                            LoadWork<Outer>{load_nodes_[c].data(), forces_[c].data(), u_[c].data(),
+                                            static_cast<index_t>(u_[c].stride(1))},
+                            work);
+    Communicator{}.sum(&work, 1);
+    return work;
+  }
+
+  void cell_energies(ExecutionSpace const& space, int load_case, double weight, bool add,
+                     field_type const& energies) const override {
+    auto const c = static_cast<std::size_t>(load_case);
+    outer_.accumulate_cell_energies(space, u_[c], weight, add, energies);
+  }
+
+  ElasticityKernel kernel() const override { return inner_.kernel(); }
+  int load_cases() const override { return static_cast<int>(u_.size()); }
+
+ private:
+  BoxGrid grid_;
+  outer_operator outer_;
+  inner_operator inner_;
+  ConjugateGradient<ExecutionSpace, Outer, Inner> cg_;
+  CellField<Outer, memory_space> outer_moduli_;
+  CellField<Inner, memory_space> inner_moduli_;
+  std::vector<Kokkos::View<index_t*, memory_space>> load_nodes_;
+  std::vector<Kokkos::View<double*, memory_space>> forces_;
+  std::vector<vector_type> u_;
+  vector_type f_;
+};
+
+}  // namespace detail
+
+template <class ExecutionSpace>
+std::unique_ptr<StateSolver<ExecutionSpace>> make_state_solver(ExecutionSpace const& space, BoxGrid const& grid,
+                                                               Hex8Matrix const& stiffness,
+                                                               BoundaryConditions const& conditions,
+                                                               SolverSettings const& settings) {
+  ElasticityKernel const kernel = elasticity_kernel_from_string(settings.kernel);
+  switch (settings.precision) {
+    case Precision::fp64:
+      return std::make_unique<detail::StateSolverImpl<ExecutionSpace, double, double>>(space, grid, stiffness,
+                                                                                       conditions, kernel);
+    case Precision::fp32:
+      return std::make_unique<detail::StateSolverImpl<ExecutionSpace, float, float>>(space, grid, stiffness, conditions,
+                                                                                     kernel);
+    case Precision::mixed:
+      break;
+  }
+  return std::make_unique<detail::StateSolverImpl<ExecutionSpace, double, float>>(space, grid, stiffness, conditions,
+                                                                                  kernel);
+}
+
+index_t state_solver_bytes(BoxGrid const& grid, int load_cases, Precision precision) {
+  index_t const outer = precision == Precision::fp32 ? 4 : 8;
+  index_t const inner = precision == Precision::fp64 ? 8 : 4;
+  bool const mixed = precision == Precision::mixed;
+  index_t const per_cell = outer + (mixed ? inner : 0);
+  index_t const per_node = 3 * outer * (load_cases + 1) + 1 + 13 * inner + (mixed ? 3 * outer : 0);
+  return per_cell * grid.cell_count() + per_node * grid.node_count();
+}
+
+#define BRICKWORK_INSTANTIATE(SPACE)                                                                               \
+  template std::unique_ptr<StateSolver<SPACE>> make_state_solver<SPACE>(                                          \
+      SPACE const&, BoxGrid const&, Hex8Matrix const&, BoundaryConditions const&, SolverSettings const&);
+BRICKWORK_FOR_EACH_EXECUTION_SPACE(BRICKWORK_INSTANTIATE)
+#undef BRICKWORK_INSTANTIATE
+
+}  // namespace brickwork

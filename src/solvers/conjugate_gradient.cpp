@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "brickwork/solvers/conjugate_gradient.hpp"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "brickwork/core/check.hpp"
+#include "brickwork/core/instantiate.hpp"
+#include "brickwork/solvers/detail/cg_kernels.hpp"
+
+namespace brickwork {
+
+std::string to_string(SolveStatus status) {
+  switch (status) {
+    case SolveStatus::converged:
+      return "converged";
+    case SolveStatus::capped:
+      return "capped";
+    case SolveStatus::stalled:
+      return "stalled";
+    case SolveStatus::breakdown:
+      return "breakdown";
+  }
+  return "unknown";
+}
+
+namespace {
+
+// A recursive residual in the inner precision is trusted over this reduction; then it is recomputed.
+constexpr double replacement_factor = 0.05;
+
+detail::RigidModes rigid_modes(BoxGrid const& grid, Kokkos::Array<double, 54> const& values, int count) {
+  detail::RigidModes modes{};
+  modes.values = values;
+  modes.count = count;
+  for (int axis = 0; axis < 3; ++axis) {
+    modes.spacing[axis] = grid.spacing()[axis];
+    modes.origin[axis] = grid.origin()[axis];
+  }
+  modes.mx = grid.nodes()[0];
+  modes.my = grid.nodes()[1];
+  return modes;
+}
+
+}  // namespace
+
+template <class ExecutionSpace, class Outer, class Inner>
+ConjugateGradient<ExecutionSpace, Outer, Inner>::ConjugateGradient(ExecutionSpace const& space, BoxGrid const& grid,
+                                                                   Communicator const& communicator)
+    : grid_(grid), communicator_(communicator) {
+  index_t const nodes = grid.node_count();
+  r_ = allocate<inner_vector>(space, "brickwork::ConjugateGradient::residual", nodes);
+  p_ = allocate<inner_vector>(space, "brickwork::ConjugateGradient::direction", nodes);
+  w_ = allocate<inner_vector>(space, "brickwork::ConjugateGradient::product", nodes);
+  correction_ = allocate<inner_vector>(space, "brickwork::ConjugateGradient::correction", nodes);
+  if constexpr (std::is_same_v<Outer, Inner>) {
+    product_ = w_;
+  } else {
+    product_ = allocate<outer_vector>(space, "brickwork::ConjugateGradient::outer_product", nodes);
+  }
+  inverse_ = allocate<CellField<Inner, memory_space>>(space, "brickwork::ConjugateGradient::inverse_diagonal", nodes);
+  scalars_ = allocate<Kokkos::View<double*, memory_space>>(space, "brickwork::ConjugateGradient::scalars", 6);
+  mode_sums_ = allocate<Kokkos::View<double*, memory_space>>(space, "brickwork::ConjugateGradient::mode_sums", 6);
+  host_scalars_ = Kokkos::create_mirror_view(scalars_);
+}
+
+template <class ExecutionSpace, class Outer, class Inner>
+index_t ConjugateGradient<ExecutionSpace, Outer, Inner>::bytes(BoxGrid const& grid) {
+  index_t const per_node = 13 * index_t(sizeof(Inner)) + (std::is_same_v<Outer, Inner> ? 0 : 3 * index_t(sizeof(Outer)));
+  return per_node * grid.node_count();
+}
+
+template <class ExecutionSpace, class Outer, class Inner>
+void ConjugateGradient<ExecutionSpace, Outer, Inner>::set_free_modes(std::vector<RigidMotion> const& modes) {
+  BRICKWORK_REQUIRE(modes.size() <= 6, "ConjugateGradient::set_free_modes: ", modes.size(), " modes; a body has 6");
+  int const count = static_cast<int>(modes.size());
+  mode_count_ = count;
+  if (count == 0) return;
+  // Coefficients about one centre, then orthonormal as nodal vectors by the Gram matrix over all nodes, which needs only the
+  // moments of the node coordinates: it is summed axis by axis.
+  Index3 const m = grid_.nodes();
+  Vec3 center{}, moment{};
+  double nodes = 1;
+  for (int axis = 0; axis < 3; ++axis) {
+    double const n = static_cast<double>(m[axis]);
+    double const h = grid_.spacing()[axis];
+    center[axis] = grid_.origin()[axis] + 0.5 * h * (n - 1);
+    moment[axis] = h * h * (n * n - 1) / 12;  // mean of (x - center)^2
+    nodes *= n;
+  }
+  Eigen::MatrixXd coefficients(6, count);
+  for (int c = 0; c < count; ++c) {
+    RigidMotion const& mode = modes[static_cast<std::size_t>(c)];
+    Eigen::Vector3d const rotation(mode.rotation[0], mode.rotation[1], mode.rotation[2]);
+    Eigen::Vector3d const shift(center[0] - mode.center[0], center[1] - mode.center[1], center[2] - mode.center[2]);
+    Eigen::Vector3d const translation =
+        Eigen::Vector3d(mode.translation[0], mode.translation[1], mode.translation[2]) + rotation.cross(shift);
+    coefficients.col(c) << translation, rotation;
+  }
+  // About the centre translations and rotations are orthogonal: the Gram matrix of the six elementary motions is diagonal.
+  Eigen::VectorXd weight(6);
+  weight << nodes, nodes, nodes, nodes * (moment[1] + moment[2]), nodes * (moment[0] + moment[2]),
+      nodes * (moment[0] + moment[1]);
+  Eigen::MatrixXd const gram = coefficients.transpose() * weight.asDiagonal() * coefficients;
+  Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> const eigen(gram);
+  BRICKWORK_REQUIRE(eigen.eigenvalues()(0) > 1e-12 * eigen.eigenvalues()(count - 1),
+                    "ConjugateGradient::set_free_modes: the modes are linearly dependent");
+  coefficients = coefficients * eigen.eigenvectors() * eigen.eigenvalues().cwiseSqrt().cwiseInverse().asDiagonal();
+  for (int c = 0; c < count; ++c) {
+    for (int d = 0; d < 6; ++d) modes_[9 * c + d] = coefficients(d, c);
+    for (int d = 0; d < 3; ++d) modes_[9 * c + 6 + d] = center[d];
+  }
+}
+
+template <class ExecutionSpace, class Outer, class Inner>
+void ConjugateGradient<ExecutionSpace, Outer, Inner>::build_preconditioner(ExecutionSpace const& space,
+                                                                           inner_operator const& inner) {
+  inner.nodal_moduli(space, inverse_);
+  Kokkos::parallel_for("brickwork::ConjugateGradient::preconditioner", range(space, grid_.node_count()),
+                       detail::CgInvert<Inner>{inverse_.data()});
+  auto const factors = inner.diagonal_factors();
+  for (int d = 0; d < 3; ++d) inverse_factors_[d] = 1 / factors[d];
+  preconditioner_ready_ = true;
+}
+
+template <class ExecutionSpace, class Outer, class Inner>
+typename ConjugateGradient<ExecutionSpace, Outer, Inner>::Norms
+ConjugateGradient<ExecutionSpace, Outer, Inner>::read_sums(ExecutionSpace const& space, int slot) {
+  Kokkos::deep_copy(space, host_scalars_, scalars_);
+  fence(space, "brickwork::ConjugateGradient::solve::read");
+  return {host_scalars_(1 + 2 * slot), host_scalars_(2 + 2 * slot)};
+}
+
+template <class ExecutionSpace, class Outer, class Inner>
+void ConjugateGradient<ExecutionSpace, Outer, Inner>::project(ExecutionSpace const& space, inner_vector const& r) {
+  if (mode_count_ == 0) return;
+  auto const modes = rigid_modes(grid_, modes_, mode_count_);
+  index_t const nodes = grid_.node_count();
+  auto const stride = static_cast<index_t>(r.stride(1));
+  auto const sums = detail::sums_at<ExecutionSpace>(mode_sums_, 0, mode_count_);
+  Kokkos::parallel_reduce("brickwork::ConjugateGradient::project::sums", range(space, nodes),
+                          detail::ModeSums<Inner>{static_cast<unsigned>(mode_count_), modes, r.data(), stride}, sums);
+  communicator_.sum(space, sums);
+  Kokkos::parallel_for("brickwork::ConjugateGradient::project::remove", range(space, nodes),
+                       detail::ModeRemove<Inner>{modes, r.data(), stride, mode_sums_.data()});
+}
+
+template <class ExecutionSpace, class Outer, class Inner>
+double ConjugateGradient<ExecutionSpace, Outer, Inner>::true_residual(ExecutionSpace const& space,
+                                                                      outer_operator const& outer,
+                                                                      const_outer_vector const& f,
+                                                                      outer_vector const& u, int slot) {
+  outer.apply(space, u, product_);
+  detail::CgResidual<Outer, Inner> residual;
+  residual.f = f.data();
+  residual.product = product_.data();
+  residual.r = r_.data();
+  residual.inverse = inverse_.data();
+  for (int d = 0; d < 3; ++d) residual.factor[d] = static_cast<Inner>(inverse_factors_[d]);
+  residual.stride_f = static_cast<index_t>(f.stride(1));
+  residual.stride_product = static_cast<index_t>(product_.stride(1));
+  residual.stride_r = static_cast<index_t>(r_.stride(1));
+  auto const sums = detail::sums_at<ExecutionSpace>(scalars_, 1 + 2 * slot, 2);
+  auto const nodes = range(space, grid_.node_count());
+  Kokkos::parallel_reduce("brickwork::ConjugateGradient::residual", nodes, residual, sums);
+  if (mode_count_ > 0) {
+    project(space, r_);  // what K cannot reach
+    detail::CgNorms<Inner> norms;
+    norms.r = r_.data();
+    norms.inverse = inverse_.data();
+    for (int d = 0; d < 3; ++d) norms.factor[d] = residual.factor[d];
+    norms.stride = residual.stride_r;
+    Kokkos::parallel_reduce("brickwork::ConjugateGradient::projected_norms", nodes, norms, sums);
+  }
+  communicator_.sum(space, sums);
+  return std::sqrt(read_sums(space, slot).residual_squared);
+}
+
+template <class ExecutionSpace, class Outer, class Inner>
+SolveResult ConjugateGradient<ExecutionSpace, Outer, Inner>::solve(ExecutionSpace const& space,
+                                                                   outer_operator const& outer,
+                                                                   inner_operator const& inner,
+                                                                   const_outer_vector const& f, outer_vector const& u,
+                                                                   SolveOptions const& options) {
+  ScopedRegion const region("brickwork::ConjugateGradient::solve");
+  index_t const nodes = grid_.node_count();
+  BRICKWORK_REQUIRE(static_cast<index_t>(f.extent(0)) == nodes && static_cast<index_t>(u.extent(0)) == nodes,
+                    "ConjugateGradient::solve: f has ", f.extent(0), " and u ", u.extent(0), " nodes; the grid has ", nodes);
+  BRICKWORK_REQUIRE(options.tolerance > 0 && options.tolerance < 1, "ConjugateGradient::solve: tolerance ",
+                    options.tolerance, "; it must lie in (0, 1)");
+  if (!preconditioner_ready_) build_preconditioner(space, inner);
+  auto const policy = range(space, nodes);
+
+  double load_squared = 0;
+  Kokkos::parallel_reduce(
+      "brickwork::ConjugateGradient::impose", policy,
+      detail::CgImpose<Outer>{f.data(), u.data(), outer.constraints().extent(0) > 0 ? outer.constraints().data() : nullptr,
+                              static_cast<index_t>(f.stride(1)), static_cast<index_t>(u.stride(1))},
+      load_squared);
+  communicator_.sum(&load_squared, 1);
+  double const load = std::sqrt(load_squared);
+  BRICKWORK_REQUIRE(std::isfinite(load) && load > 0, "ConjugateGradient::solve: the right-hand side has norm ", load,
+                    "; a finite, non-zero load is needed");
+
+  detail::CgUpdate<Inner> update;
+  update.p = p_.data();
+  update.w = w_.data();
+  update.correction = correction_.data();
+  update.r = r_.data();
+  update.inverse = inverse_.data();
+  update.stride = static_cast<index_t>(p_.stride(1));
+  update.curvature = scalars_.data();
+  detail::CgDirection<Inner> direction;
+  direction.p = p_.data();
+  direction.r = r_.data();
+  direction.inverse = inverse_.data();
+  direction.stride = update.stride;
+  for (int d = 0; d < 3; ++d) update.factor[d] = direction.factor[d] = static_cast<Inner>(inverse_factors_[d]);
+  detail::CgAccumulate<Outer, Inner> const accumulate{u.data(), correction_.data(), static_cast<index_t>(u.stride(1)),
+                                                      static_cast<index_t>(correction_.stride(1))};
+  auto const curvature = Kokkos::View<double, memory_space, Kokkos::MemoryUnmanaged>(scalars_.data());
+
+  Kokkos::deep_copy(space, correction_, Inner(0));
+  SolveResult result;
+  int slot = 0;
+  double truth = true_residual(space, outer, f, u, slot) / load;
+  result.residual_evaluations = 1;
+  double const target = options.tolerance;
+  double best_truth = truth;
+  int failed_checks = 0;
+  double reference = truth;  // largest recursive residual since the last replacement
+  bool start = true;
+  while (truth > target) {
+    if (!std::isfinite(truth)) {
+      result.status = SolveStatus::breakdown;
+      break;
+    }
+    if (result.iterations >= options.max_iterations) {
+      result.status = SolveStatus::capped;
+      break;
+    }
+    direction.fresh = scalars_.data() + 2 + 2 * slot;
+    direction.old = scalars_.data() + 2 + 2 * (1 - slot);
+    direction.start = start;
+    Kokkos::parallel_for("brickwork::ConjugateGradient::direction", policy, direction);
+    start = false;
+    inner.apply(space, p_, w_);
+    Kokkos::parallel_reduce("brickwork::ConjugateGradient::curvature", policy,
+                            detail::CgDot<Inner>{p_.data(), w_.data(), update.stride}, curvature);
+    communicator_.sum(space, curvature);
+    update.preconditioned = scalars_.data() + 2 + 2 * slot;
+    slot = 1 - slot;
+    auto const sums = detail::sums_at<ExecutionSpace>(scalars_, 1 + 2 * slot, 2);
+    Kokkos::parallel_reduce("brickwork::ConjugateGradient::update", policy, update, sums);
+    communicator_.sum(space, sums);
+    ++result.iterations;
+    double const recursive = std::sqrt(read_sums(space, slot).residual_squared) / load;
+    bool const broken = !(host_scalars_(0) > 0) || !std::isfinite(recursive);
+    reference = std::max(reference, recursive);
+    bool const claims = recursive <= target;
+    bool const replace = !std::is_same_v<Outer, Inner> && recursive < replacement_factor * reference;
+    bool const last = result.iterations >= options.max_iterations;
+    if (!(broken || claims || replace || last)) continue;
+
+    if (broken) {
+      result.status = SolveStatus::breakdown;
+      Kokkos::deep_copy(space, correction_, Inner(0));
+    } else {
+      Kokkos::parallel_for("brickwork::ConjugateGradient::accumulate", policy, accumulate);
+    }
+    truth = true_residual(space, outer, f, u, slot) / load;
+    ++result.residual_evaluations;
+    if (broken) break;
+    reference = truth;
+    if (claims && truth > target) {
+      failed_checks = truth < 0.9 * best_truth ? 0 : failed_checks + 1;
+      if (failed_checks >= 3) {
+        result.status = SolveStatus::stalled;
+        break;
+      }
+    }
+    best_truth = std::min(best_truth, truth);
+  }
+  result.true_relative_residual = truth;
+  if (mode_count_ > 0) {
+    auto const modes = rigid_modes(grid_, modes_, mode_count_);
+    auto const sums = detail::sums_at<ExecutionSpace>(mode_sums_, 0, mode_count_);
+    auto const stride = static_cast<index_t>(u.stride(1));
+    Kokkos::parallel_reduce("brickwork::ConjugateGradient::solution_modes", policy,
+                            detail::ModeSums<Outer>{static_cast<unsigned>(mode_count_), modes, u.data(), stride}, sums);
+    communicator_.sum(space, sums);
+    Kokkos::parallel_for("brickwork::ConjugateGradient::remove_modes", policy,
+                         detail::ModeRemove<Outer>{modes, u.data(), stride, mode_sums_.data()});
+  }
+  return result;
+}
+
+#define BRICKWORK_INSTANTIATE(SPACE)                        \
+  template class ConjugateGradient<SPACE, double, double>;  \
+  template class ConjugateGradient<SPACE, double, float>;   \
+  template class ConjugateGradient<SPACE, float, float>;
+BRICKWORK_FOR_EACH_EXECUTION_SPACE(BRICKWORK_INSTANTIATE)
+#undef BRICKWORK_INSTANTIATE
+
+}  // namespace brickwork
