@@ -2,8 +2,8 @@
 // Throughput of the elasticity kernels beside the copy bandwidth of the same run.
 //
 // Usage: brickwork-perf-elasticity-kernels [--csv FILE] N [N ...]
-// Prints, per cube of N^3 cells, kernel and precision: microseconds (median), Gcells/s, and the share of the measured copy
-// bandwidth at the least traffic (28 bytes per cell in FP32: u and w once, the modulus once; 56 in FP64).
+// Prints, per cube of N^3 cells, kernel and precision: microseconds (median), Gcells/s, and the share of the measured
+// copy bandwidth at the least traffic (28 bytes per cell in FP32: u and w once, the modulus once; 56 in FP64).
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <chrono>
@@ -73,8 +73,9 @@ double copy_bandwidth(Space const& space, index_t bytes) {
   auto const from = allocate<CellField<double, Memory>>(space, "perf::from", count);
   auto const to = allocate<CellField<double, Memory>>(space, "perf::to", count);
   fill(space, from.data(), count);
-  double const seconds =
-      median_seconds(space, [&] { Kokkos::parallel_for("perf::copy", range(space, count), Copy{from.data(), to.data()}); });
+  double const seconds = median_seconds(space, [&] {
+    Kokkos::parallel_for("perf::copy", range(space, count), Copy{from.data(), to.data()});
+  });
   return 16.0 * static_cast<double>(count) / seconds;
 }
 

@@ -221,17 +221,20 @@ int run(SimpConfig const& config, bool force) {
 #endif
   summary.predicted_bytes = static_cast<double>(bytes);
   summary.load_resultants = optimizer.conditions().resultants;
-  summary.versions = {{"brickwork", BRICKWORK_VERSION}, {"revision", BRICKWORK_GIT_HASH}, {"kokkos", BRICKWORK_KOKKOS_VERSION}};
+  summary.versions = {
+      {"brickwork", BRICKWORK_VERSION}, {"revision", BRICKWORK_GIT_HASH}, {"kokkos", BRICKWORK_KOKKOS_VERSION}};
   summary.warnings = optimizer.warnings();
   directory.write_summary(summary);
 
   char text[256];
-  std::snprintf(text, sizeof text, "%s after %d steps: compliance %.6g (step %d), volume %.4f, grayness %.2e, %.1f s, results in ",
+  std::snprintf(text, sizeof text,
+                "%s after %d steps: compliance %.6g (step %d), volume %.4f, grayness %.2e, %.1f s, results in ",
                 summary.status.c_str(), summary.steps, summary.compliance, summary.reported_step, summary.volume,
                 summary.grayness, summary.seconds_total);
   progress.finish(text + directory.path());
   if (summary.capped_solves > 0) {
-    progress.warning(std::to_string(summary.capped_solves) + " solve(s) ended above the tolerance; history.csv says which");
+    progress.warning(std::to_string(summary.capped_solves) +
+                     " solve(s) ended above the tolerance; history.csv says which");
     return capped;
   }
   return interrupted ? failed : finished;
@@ -255,8 +258,12 @@ int main(int argc, char* argv[]) {
 #endif
     // Arguments are ours alone, so Kokkos gets its settings as a command line, which every version understands.
     std::vector<std::string> words{argv[0]};
-    if (config.threads > 0) words.push_back("--kokkos-" + std::string(KOKKOS_VERSION < 30700 ? "" : "num-") + "threads=" + std::to_string(config.threads));
-    if (config.device >= 0) words.push_back("--kokkos-device" + std::string(KOKKOS_VERSION < 30700 ? "" : "-id") + "=" + std::to_string(config.device));
+    if (config.threads > 0)
+      words.push_back("--kokkos-" + std::string(KOKKOS_VERSION < 30700 ? "" : "num-") +
+                      "threads=" + std::to_string(config.threads));
+    if (config.device >= 0)
+      words.push_back("--kokkos-device" + std::string(KOKKOS_VERSION < 30700 ? "" : "-id") + "=" +
+                      std::to_string(config.device));
     std::vector<char*> pointers;
     for (auto& word : words) pointers.push_back(word.data());
     pointers.push_back(nullptr);

@@ -60,9 +60,10 @@ BoundaryConditions boundary_conditions(SimpProblem const& problem, BoxGrid const
     std::string const owner = quoted("load", load.name, l);
     NodeSelection const selection = selected(grid, load.region, owner);
     bool const traction = load.kind == Load::Kind::traction;
-    BRICKWORK_REQUIRE(!traction || selection.nodal_areas.size() == selection.nodes.size(), owner,
-                      " is a traction and needs a region with an area (a plane, or a box without thickness along one axis): ",
-                      describe(load.region));
+    BRICKWORK_REQUIRE(
+        !traction || selection.nodal_areas.size() == selection.nodes.size(), owner,
+        " is a traction and needs a region with an area (a plane, or a box without thickness along one axis): ",
+        describe(load.region));
     auto const load_case = static_cast<std::size_t>(load.load_case);
     bool acts = false;
     for (std::size_t i = 0; i < selection.nodes.size(); ++i) {
@@ -77,7 +78,8 @@ BoundaryConditions boundary_conditions(SimpProblem const& problem, BoxGrid const
         acts = true;
       }
     }
-    BRICKWORK_REQUIRE(acts, owner, " acts on fixed degrees of freedom only, so nothing deforms: ", describe(load.region));
+    BRICKWORK_REQUIRE(acts, owner,
+                      " acts on fixed degrees of freedom only, so nothing deforms: ", describe(load.region));
   }
   for (std::size_t c = 0; c < forces.size(); ++c) {
     std::vector<NodalForce> list;
@@ -94,9 +96,10 @@ BoundaryConditions boundary_conditions(SimpProblem const& problem, BoxGrid const
   if (!result.free_modes.empty()) {
     std::string names;
     for (auto const& mode : result.free_modes) names += (names.empty() ? "" : ", ") + describe(mode);
-    BRICKWORK_REQUIRE(problem.free_modes == FreeModes::project, "the supports leave ", result.free_modes.size(),
-                      " rigid mode(s) free: ", names,
-                      "; add supports, or set solver.free_modes = \"project\" where the loads are in balance with them");
+    BRICKWORK_REQUIRE(
+        problem.free_modes == FreeModes::project, "the supports leave ", result.free_modes.size(),
+        " rigid mode(s) free: ", names,
+        "; add supports, or set solver.free_modes = \"project\" where the loads are in balance with them");
     for (std::size_t c = 0; c < result.load_cases.size(); ++c) {
       for (auto const& mode : result.free_modes) {
         double work = 0, scale = 0;
@@ -107,8 +110,8 @@ BoundaryConditions boundary_conditions(SimpProblem const& problem, BoxGrid const
             scale += std::abs(force[d]) * (std::abs(u[d]) + 1e-3 * std::abs(mode.translation[d]));
           }
         }
-        BRICKWORK_REQUIRE(std::abs(work) <= 1e-9 * scale + 1e-300, "load case ", c, " drives a free rigid mode (", describe(mode),
-                          "), so there is no equilibrium; add a support");
+        BRICKWORK_REQUIRE(std::abs(work) <= 1e-9 * scale + 1e-300, "load case ", c, " drives a free rigid mode (",
+                          describe(mode), "), so there is no equilibrium; add a support");
       }
     }
     result.warnings.push_back("free rigid modes are projected out: " + names);

@@ -92,8 +92,9 @@ void ConeFilter<ExecutionSpace>::set_radius(ExecutionSpace const& space, double 
       space, "brickwork::ConeFilter::offsets", count);
   weights_ = allocate<Kokkos::View<double*, memory_space>>(space, "brickwork::ConeFilter::weights", count);
   fence(space, "brickwork::ConeFilter::set_radius::zero");
-  Kokkos::deep_copy(offsets_, Kokkos::View<index_t const* [3], Kokkos::LayoutRight, Kokkos::HostSpace,
-                                           Kokkos::MemoryUnmanaged>(offsets.data(), weights.size()));
+  Kokkos::deep_copy(offsets_,
+                    Kokkos::View<index_t const* [3], Kokkos::LayoutRight, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(
+                        offsets.data(), weights.size()));
   Kokkos::deep_copy(weights_, Kokkos::View<double const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(weights.data(),
                                                                                                       weights.size()));
   stencil_ = {};

@@ -56,8 +56,12 @@ index_t simp_bytes(SimpProblem const& problem) {
 
 template <class ExecutionSpace>
 SimpOptimizer<ExecutionSpace>::SimpOptimizer(ExecutionSpace const& space, SimpProblem const& problem)
-    : space_(space), problem_(problem), grid_((validate(problem), simp_grid(problem))),
-      conditions_(boundary_conditions(problem, grid_)), warnings_(validate(problem)), filter_(grid_) {
+    : space_(space),
+      problem_(problem),
+      grid_((validate(problem), simp_grid(problem))),
+      conditions_(boundary_conditions(problem, grid_)),
+      warnings_(validate(problem)),
+      filter_(grid_) {
   warnings_.insert(warnings_.end(), conditions_.warnings.begin(), conditions_.warnings.end());
   weights_ = problem.load_case_weights;
   if (weights_.empty()) weights_.assign(conditions_.load_cases.size(), 1.0);
@@ -84,7 +88,8 @@ SimpOptimizer<ExecutionSpace>::SimpOptimizer(ExecutionSpace const& space, SimpPr
       mark.marks = passive_.data();
       index_t count = 0;
       Kokkos::parallel_reduce("brickwork::SimpOptimizer::passive", range(space_, cells), mark, count);
-      BRICKWORK_REQUIRE(count > 0, "passive region ", region.name.empty() ? std::to_string(p + 1) : "'" + region.name + "'",
+      BRICKWORK_REQUIRE(count > 0, "passive region ",
+                        region.name.empty() ? std::to_string(p + 1) : "'" + region.name + "'",
                         " selects no cell: ", describe(region.region));
     }
     auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, passive_);
@@ -120,8 +125,9 @@ SimpOptimizer<ExecutionSpace>::SimpOptimizer(ExecutionSpace const& space, SimpPr
 
 template <class ExecutionSpace>
 void SimpOptimizer<ExecutionSpace>::set_design(CellField<double const, memory_space> const& design) {
-  BRICKWORK_REQUIRE(static_cast<index_t>(design.extent(0)) == grid_.cell_count(), "SimpOptimizer::set_design: ",
-                    design.extent(0), " values; the grid has ", grid_.cell_count(), " cells");
+  BRICKWORK_REQUIRE(static_cast<index_t>(design.extent(0)) == grid_.cell_count(),
+                    "SimpOptimizer::set_design: ", design.extent(0), " values; the grid has ", grid_.cell_count(),
+                    " cells");
   Kokkos::parallel_for("brickwork::SimpOptimizer::set_design", range(space_, grid_.cell_count()),
                        detail::SetDesign{passive_.data(), design.data(), 0, design_.data()});
   cold_next_ = true;
@@ -167,14 +173,13 @@ void SimpOptimizer<ExecutionSpace>::sensitivities(ScheduleStage const& parameter
   }
   double const cap = floored && problem_.schedule.floor_sensitivities ? -sensitivity_floor : 0.0;
   auto const cells = range(space_, grid_.cell_count());
-  Kokkos::parallel_for(
-      "brickwork::SimpOptimizer::sensitivity", cells,
-      detail::PhysicalSensitivity{detail::Projection(parameters.beta, problem_.projection_eta), passive_.data(),
-                                  filtered_.data(), physical_.data(), parameters.penalization,
-                                  problem_.young * (1 - problem_.young_min_ratio), 1.0, candidate_.data(),
-                                  filtered_.data()});
+  Kokkos::parallel_for("brickwork::SimpOptimizer::sensitivity", cells,
+                       detail::PhysicalSensitivity{
+                           detail::Projection(parameters.beta, problem_.projection_eta), passive_.data(),
+                           filtered_.data(), physical_.data(), parameters.penalization,
+                           problem_.young * (1 - problem_.young_min_ratio), 1.0, candidate_.data(), filtered_.data()});
   Kokkos::parallel_for("brickwork::SimpOptimizer::transposed_filter", cells,
-                       detail::TransposeBoth{filter_.stencil(), candidate_.data(), filtered_.data(),
+                       detail::TransposeBoth{filter_.stencil(), passive_.data(), candidate_.data(), filtered_.data(),
                                              compliance_slope_.data(), volume_slope_.data(), cap, sensitivity_floor});
 }
 
@@ -182,11 +187,13 @@ template <class ExecutionSpace>
 double SimpOptimizer<ExecutionSpace>::update_design(ScheduleStage const& parameters) {
   auto const cells = range(space_, grid_.cell_count());
   double const target = problem_.volume_fraction;
-  detail::OcCandidate candidate{passive_.data(),       design_.data(), compliance_slope_.data(),
-                                volume_slope_.data(),  1.0,            parameters.move,
-                                problem_.schedule.density_lower_bound, candidate_.data()};
-  detail::CandidateVolume const volume_of{filter_.stencil(), detail::Projection(parameters.beta, problem_.projection_eta),
-                                          passive_.data(), candidate_.data()};
+  // A volume below the schedule's lower bound must stay reachable.
+  double const lower = std::min(problem_.schedule.density_lower_bound, target);
+  detail::OcCandidate candidate{passive_.data(), design_.data(), compliance_slope_.data(), volume_slope_.data(), 1.0,
+                                parameters.move, lower,          candidate_.data()};
+  detail::CandidateVolume const volume_of{filter_.stencil(),
+                                          detail::Projection(parameters.beta, problem_.projection_eta), passive_.data(),
+                                          candidate_.data()};
   // Volume of the candidate for a multiplier given by its logarithm: monotone, decreasing.
   auto const excess = [&](double log_multiplier) {
     candidate.multiplier = std::exp(log_multiplier);
@@ -206,12 +213,13 @@ double SimpOptimizer<ExecutionSpace>::update_design(ScheduleStage const& paramet
     multiplier_ = sums[0] > 0 && sums[1] > 0 ? sums[0] / sums[1] : 1.0;
   }
 
-  // Bracket in log space from the last multiplier, then the Illinois variant of false position with bisection as a guard.
+  // Bracket in log space from the last multiplier, then the Illinois variant of false position with bisection as a
+  // guard.
   constexpr double volume_tolerance = 1e-9;
   double low = std::log(multiplier_), high = low;
   double f_low = excess(low), f_high = f_low;
   double step = std::log(1.2);
-  constexpr double widest = 200;  // e^200: beyond it every cell sits at a bound
+  constexpr double widest = 200;                        // e^200: beyond it every cell sits at a bound
   while (f_low < -volume_tolerance && step < widest) {  // too little material: a smaller multiplier
     high = low, f_high = f_low;
     low -= step, step *= 3;
@@ -226,7 +234,8 @@ double SimpOptimizer<ExecutionSpace>::update_design(ScheduleStage const& paramet
   double root = std::abs(f_low) < std::abs(f_high) ? low : high;
   double f_root = std::abs(f_low) < std::abs(f_high) ? f_low : f_high;
   if (f_low > 0 && f_high < 0) {
-    for (int evaluation = 0; evaluation < 60 && std::abs(f_root) > volume_tolerance && high - low > 1e-14; ++evaluation) {
+    for (int evaluation = 0; evaluation < 60 && std::abs(f_root) > volume_tolerance && high - low > 1e-14;
+         ++evaluation) {
       root = evaluation % 3 == 2 ? 0.5 * (low + high) : (low * f_high - high * f_low) / (f_high - f_low);
       double const before = f_root;
       f_root = excess(root);
@@ -264,8 +273,8 @@ SimpStep SimpOptimizer<ExecutionSpace>::step() {
   record.seconds_filter = seconds_since(start);
 
   auto const solve_start = std::chrono::steady_clock::now();
-  bool const jumped = done_ > 0 && (std::abs(stage.penalization - previous_.penalization) > 0.5 ||
-                                    stage.radius != previous_.radius);
+  bool const jumped =
+      done_ > 0 && (std::abs(stage.penalization - previous_.penalization) > 0.5 || stage.radius != previous_.radius);
   solve_states(record, stage, cold_next_ || jumped || !problem_.solver.warm_start);
   cold_next_ = false;
   record.seconds_solve = seconds_since(solve_start);

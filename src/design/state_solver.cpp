@@ -89,7 +89,8 @@ class StateSolverImpl final : public StateSolver<ExecutionSpace> {
                   BoundaryConditions const& conditions, ElasticityKernel kernel)
       : grid_(grid), outer_(grid, stiffness, kernel), inner_(grid, stiffness, kernel), cg_(space, grid) {
     index_t const nodes = grid.node_count();
-    outer_moduli_ = allocate<CellField<Outer, memory_space>>(space, "brickwork::StateSolver::moduli", grid.cell_count());
+    outer_moduli_ =
+        allocate<CellField<Outer, memory_space>>(space, "brickwork::StateSolver::moduli", grid.cell_count());
     outer_.set_moduli(outer_moduli_);
     if constexpr (same) {
       inner_.set_moduli(outer_moduli_);
@@ -105,7 +106,8 @@ class StateSolverImpl final : public StateSolver<ExecutionSpace> {
       fixed_nodes.push_back(node);
       bits.push_back(bit);
     }
-    auto const device_nodes = upload<Kokkos::View<index_t*, memory_space>>(fixed_nodes, "brickwork::StateSolver::fixed");
+    auto const device_nodes =
+        upload<Kokkos::View<index_t*, memory_space>>(fixed_nodes, "brickwork::StateSolver::fixed");
     auto const device_bits = upload<Kokkos::View<std::uint8_t*, memory_space>>(bits, "brickwork::StateSolver::bits");
     Kokkos::parallel_for("brickwork::StateSolver::mask", range(space, static_cast<index_t>(bits.size())),
                          MaskFill{device_nodes.data(), device_bits.data(), mask.data()});
@@ -119,7 +121,8 @@ class StateSolverImpl final : public StateSolver<ExecutionSpace> {
         load_nodes.push_back(load.node);
         forces.insert(forces.end(), load.force.begin(), load.force.end());
       }
-      load_nodes_.push_back(upload<Kokkos::View<index_t*, memory_space>>(load_nodes, "brickwork::StateSolver::load_nodes"));
+      load_nodes_.push_back(
+          upload<Kokkos::View<index_t*, memory_space>>(load_nodes, "brickwork::StateSolver::load_nodes"));
       forces_.push_back(upload<Kokkos::View<double*, memory_space>>(forces, "brickwork::StateSolver::forces"));
       u_.push_back(allocate<vector_type>(space, "brickwork::StateSolver::displacement", nodes));
     }
@@ -128,11 +131,12 @@ class StateSolverImpl final : public StateSolver<ExecutionSpace> {
 
   void set_density(ExecutionSpace const& space, const_field_type const& density,
                    SimpInterpolation const& interpolation) override {
-    BRICKWORK_REQUIRE(static_cast<index_t>(density.extent(0)) == grid_.cell_count(), "StateSolver::set_density: ",
-                      density.extent(0), " densities; the grid has ", grid_.cell_count(), " cells");
-    Kokkos::parallel_for("brickwork::StateSolver::interpolate", range(space, grid_.cell_count()),
-                         Interpolate<Outer, Inner>{density.data(), outer_moduli_.data(), inner_moduli_.data(),
-                                                   interpolation});
+    BRICKWORK_REQUIRE(static_cast<index_t>(density.extent(0)) == grid_.cell_count(),
+                      "StateSolver::set_density: ", density.extent(0), " densities; the grid has ", grid_.cell_count(),
+                      " cells");
+    Kokkos::parallel_for(
+        "brickwork::StateSolver::interpolate", range(space, grid_.cell_count()),
+        Interpolate<Outer, Inner>{density.data(), outer_moduli_.data(), inner_moduli_.data(), interpolation});
     cg_.operator_changed();
   }
 
@@ -140,9 +144,9 @@ class StateSolverImpl final : public StateSolver<ExecutionSpace> {
     auto const c = static_cast<std::size_t>(load_case);
     if (cold) Kokkos::deep_copy(space, u_[c], Outer(0));
     Kokkos::deep_copy(space, f_, Outer(0));
-    Kokkos::parallel_for("brickwork::StateSolver::load", range(space, static_cast<index_t>(load_nodes_[c].extent(0))),
-                         LoadFill<Outer>{load_nodes_[c].data(), forces_[c].data(), f_.data(),
-                                         static_cast<index_t>(f_.stride(1))});
+    Kokkos::parallel_for(
+        "brickwork::StateSolver::load", range(space, static_cast<index_t>(load_nodes_[c].extent(0))),
+        LoadFill<Outer>{load_nodes_[c].data(), forces_[c].data(), f_.data(), static_cast<index_t>(f_.stride(1))});
     if constexpr (same) {
       return cg_.solve(space, outer_, outer_, f_, u_[c], options);
     } else {
@@ -153,11 +157,10 @@ class StateSolverImpl final : public StateSolver<ExecutionSpace> {
   double compliance(ExecutionSpace const& space, int load_case) const override {
     auto const c = static_cast<std::size_t>(load_case);
     double work = 0;
-    Kokkos::parallel_reduce("brickwork::StateSolver::compliance",
-                            range(space, static_cast<index_t>(load_nodes_[c].extent(0))),
-                            LoadWork<Outer>{load_nodes_[c].data(), forces_[c].data(), u_[c].data(),
-                                            static_cast<index_t>(u_[c].stride(1))},
-                            work);
+    Kokkos::parallel_reduce(
+        "brickwork::StateSolver::compliance", range(space, static_cast<index_t>(load_nodes_[c].extent(0))),
+        LoadWork<Outer>{load_nodes_[c].data(), forces_[c].data(), u_[c].data(), static_cast<index_t>(u_[c].stride(1))},
+        work);
     Communicator{}.sum(&work, 1);
     return work;
   }
@@ -215,8 +218,8 @@ index_t state_solver_bytes(BoxGrid const& grid, int load_cases, Precision precis
   return per_cell * grid.cell_count() + per_node * grid.node_count();
 }
 
-#define BRICKWORK_INSTANTIATE(SPACE)                                                                               \
-  template std::unique_ptr<StateSolver<SPACE>> make_state_solver<SPACE>(                                          \
+#define BRICKWORK_INSTANTIATE(SPACE)                                     \
+  template std::unique_ptr<StateSolver<SPACE>> make_state_solver<SPACE>( \
       SPACE const&, BoxGrid const&, Hex8Matrix const&, BoundaryConditions const&, SolverSettings const&);
 BRICKWORK_FOR_EACH_EXECUTION_SPACE(BRICKWORK_INSTANTIATE)
 #undef BRICKWORK_INSTANTIATE

@@ -96,8 +96,7 @@ Hex8Matrix hex8_stiffness(ElasticityMatrix const& c, Vec3 const& spacing) {
 ParityBlocks parity_blocks(Hex8Matrix const& stiffness) {
   ParityBlocks blocks{};
   double const outside = transform(stiffness, blocks);
-  BRICKWORK_REQUIRE(outside < structure_tolerance,
-                    "parity form: entries outside the even-odd blocks reach ", outside,
+  BRICKWORK_REQUIRE(outside < structure_tolerance, "parity form: entries outside the even-odd blocks reach ", outside,
                     " of the largest; it needs a box-shaped cell and a material aligned with the axes");
   return blocks;
 }

@@ -38,7 +38,8 @@ ElasticityMatrix elasticity_matrix(OrthotropicMaterial const& material) {
   Eigen::LLT<Eigen::Matrix3d> const factor(compliance);
   BRICKWORK_REQUIRE(compliance.allFinite() && factor.info() == Eigen::Success,
                     "material: Poisson's ratios nu_xy = ", material.nu_xy, ", nu_xz = ", material.nu_xz,
-                    ", nu_yz = ", material.nu_yz, " make the compliance indefinite; |nu_ij| < sqrt(E_i / E_j) is needed");
+                    ", nu_yz = ", material.nu_yz,
+                    " make the compliance indefinite; |nu_ij| < sqrt(E_i / E_j) is needed");
   Eigen::Matrix3d const stiffness = compliance.inverse();
   ElasticityMatrix c{};
   for (int i = 0; i < 3; ++i) {

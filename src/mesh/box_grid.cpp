@@ -13,8 +13,8 @@ BoxGrid::BoxGrid(Index3 cells, Vec3 lengths, std::array<bool, 3> periodic, Vec3 
     BRICKWORK_REQUIRE(cells[axis] >= 1, "grid: ", cells[axis], " cells along ", name, "; at least 1 is needed");
     BRICKWORK_REQUIRE(!periodic[axis] || cells[axis] >= 2, "grid: a periodic axis needs at least 2 cells, ", name,
                       " has ", cells[axis]);
-    BRICKWORK_REQUIRE(std::isfinite(lengths[axis]) && lengths[axis] > 0, "grid: length ", lengths[axis], " along ", name,
-                      "; a positive, finite length is needed");
+    BRICKWORK_REQUIRE(std::isfinite(lengths[axis]) && lengths[axis] > 0, "grid: length ", lengths[axis], " along ",
+                      name, "; a positive, finite length is needed");
     BRICKWORK_REQUIRE(std::isfinite(origin[axis]), "grid: origin is not finite along ", name);
     dofs *= static_cast<double>(cells[axis]) + 1.0;
   }

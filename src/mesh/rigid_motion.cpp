@@ -56,11 +56,13 @@ std::string describe(RigidMotion const& motion) {
   Eigen::Vector3d const w = to_eigen(motion.rotation);
   if (w.norm() == 0) return "translation along " + direction_name(t);
   // The axis is where the motion is along the axis itself.
-  Eigen::Vector3d const point = to_eigen(motion.center) + w.cross(t) / w.squaredNorm();
+  Eigen::Vector3d point = to_eigen(motion.center) + w.cross(t) / w.squaredNorm();
+  point = (point.array().abs() < 1e-9 * to_eigen(motion.center).norm()).select(0.0, point);
   double const pitch = t.dot(w) / w.norm();
   std::ostringstream stream;
   stream.precision(4);
-  stream << (std::abs(pitch) > 1e-9 * (t.norm() + 1e-300) && t.norm() > 0 && std::abs(pitch) > 1e-9 ? "screw" : "rotation")
+  stream << (std::abs(pitch) > 1e-9 * (t.norm() + 1e-300) && t.norm() > 0 && std::abs(pitch) > 1e-9 ? "screw"
+                                                                                                    : "rotation")
          << " about the line along " << direction_name(w) << " through (" << point[0] << ", " << point[1] << ", "
          << point[2] << ")";
   return stream.str();
@@ -74,7 +76,8 @@ std::vector<RigidMotion> free_rigid_motions(BoxGrid const& grid,
     center[axis] = grid.origin()[axis] + 0.5 * grid.lengths()[axis];
     size = std::max(size, grid.lengths()[axis]);
   }
-  // Gram matrix of the constrained components of the six motions (rotation x, y, z, translation x, y, z), in units of the box.
+  // Gram matrix of the constrained components of the six motions (rotation x, y, z, translation x, y, z), in units of
+  // the box.
   Eigen::Matrix<double, 6, 6> gram = Eigen::Matrix<double, 6, 6>::Zero();
   for (auto const& [node, bits] : constraints) {
     Vec3 y = node_position(grid, node);

@@ -18,7 +18,8 @@ struct IndexRange {
   bool flat = false;  // snapped to one node plane
 };
 
-// Node indices of one axis whose coordinates lie in [lower, upper]; the nearest plane where the interval has no thickness.
+// Node indices of one axis whose coordinates lie in [lower, upper]; the nearest plane where the interval has no
+// thickness.
 IndexRange axis_range(BoxGrid const& grid, int axis, double lower, double upper) {
   double const h = grid.spacing()[axis];
   index_t const last_node = grid.nodes()[axis] - 1;

@@ -31,9 +31,10 @@ ElasticityKernel select_elasticity_kernel(ElasticityKernel requested, Hex8Matrix
   if (requested == ElasticityKernel::automatic) {
     return has_parity_form(stiffness) ? ElasticityKernel::parity : ElasticityKernel::node_gather;
   }
-  BRICKWORK_REQUIRE(requested != ElasticityKernel::parity || has_parity_form(stiffness),
-                    "kernel parity cannot run: the element matrix is not that of a box-shaped cell with a material aligned "
-                    "with the axes; node_gather takes any matrix");
+  BRICKWORK_REQUIRE(
+      requested != ElasticityKernel::parity || has_parity_form(stiffness),
+      "kernel parity cannot run: the element matrix is not that of a box-shaped cell with a material aligned "
+      "with the axes; node_gather takes any matrix");
   return requested;
 }
 

@@ -22,9 +22,8 @@ struct NodalModuli {
   Scalar* sums;
   KOKKOS_FUNCTION void operator()(index_t node) const {
     Scalar sum = 0;
-    for_cells_around(data, node, [&](index_t i, index_t j, index_t k, int) {
-      sum += data.moduli[i + data.nx * (j + data.ny * k)];
-    });
+    for_cells_around(
+        data, node, [&](index_t i, index_t j, index_t k, int) { sum += data.moduli[i + data.nx * (j + data.ny * k)]; });
     sums[node] = sum;
   }
 };
@@ -45,8 +44,9 @@ struct Diagonal {
   }
 };
 
-// u_e^T K0 u_e in the even-odd basis: three butterflies and 45 products. The mean displacement drops out exactly; the corner
-// values are taken relative to the first, so that a large translation costs no digits in FP32 displacements either.
+// u_e^T K0 u_e in the even-odd basis: three butterflies and 45 products. The mean displacement drops out exactly; the
+// corner values are taken relative to the first, so that a large translation costs no digits in FP32 displacements
+// either.
 template <class Scalar>
 struct CellEnergies {
   ElasticityData<Scalar> data;
@@ -157,8 +157,7 @@ void apply_elasticity(ExecutionSpace const& space, ElasticityKernel kernel, Elas
   if (kernel == ElasticityKernel::parity) {
     ParityDispatch<ExecutionSpace, Scalar, Masked>::apply(space, data, u, w, stride_u, stride_w);
   } else if (kernel == ElasticityKernel::node_gather) {
-    Kokkos::parallel_for("brickwork::ElasticityOperator::apply::node_gather",
-                         range(space, data.mx * data.my * data.mz),
+    Kokkos::parallel_for("brickwork::ElasticityOperator::apply::node_gather", range(space, data.mx * data.my * data.mz),
                          ElasticityNodeGather<Scalar, Masked>{data, u, w, stride_u, stride_w});
   } else {
     Kokkos::parallel_for("brickwork::ElasticityOperator::apply::fused_scatter",
@@ -208,8 +207,9 @@ detail::ElasticityData<Scalar> ElasticityOperator<ExecutionSpace, Scalar>::data(
 
 template <class ExecutionSpace, class Scalar>
 void ElasticityOperator<ExecutionSpace, Scalar>::set_moduli(cell_field_type const& moduli) {
-  BRICKWORK_REQUIRE(static_cast<index_t>(moduli.extent(0)) == grid_.cell_count(), "ElasticityOperator::set_moduli: ",
-                    moduli.extent(0), " moduli; the grid has ", grid_.cell_count(), " cells");
+  BRICKWORK_REQUIRE(static_cast<index_t>(moduli.extent(0)) == grid_.cell_count(),
+                    "ElasticityOperator::set_moduli: ", moduli.extent(0), " moduli; the grid has ", grid_.cell_count(),
+                    " cells");
   moduli_ = moduli;
 }
 
@@ -218,17 +218,17 @@ void ElasticityOperator<ExecutionSpace, Scalar>::set_constraints(ExecutionSpace 
   mask_ = mask;
   constrained_nodes_ = {};
   if (mask.extent(0) == 0) return;
-  BRICKWORK_REQUIRE(static_cast<index_t>(mask.extent(0)) == grid_.node_count(), "ElasticityOperator::set_constraints: ",
-                    mask.extent(0), " mask entries; the grid has ", grid_.node_count(), " nodes");
+  BRICKWORK_REQUIRE(static_cast<index_t>(mask.extent(0)) == grid_.node_count(),
+                    "ElasticityOperator::set_constraints: ", mask.extent(0), " mask entries; the grid has ",
+                    grid_.node_count(), " nodes");
   fence(space, "brickwork::ElasticityOperator::set_constraints::mask");
   auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, mask);
   std::vector<index_t> nodes;
   for (index_t node = 0; node < grid_.node_count(); ++node) {
     if (host(node) != 0) nodes.push_back(node);
   }
-  constrained_nodes_ =
-      allocate<Kokkos::View<index_t*, memory_space>>(space, "brickwork::ElasticityOperator::constrained_nodes",
-                                                     static_cast<index_t>(nodes.size()));
+  constrained_nodes_ = allocate<Kokkos::View<index_t*, memory_space>>(
+      space, "brickwork::ElasticityOperator::constrained_nodes", static_cast<index_t>(nodes.size()));
   Kokkos::View<index_t const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const list(nodes.data(), nodes.size());
   fence(space, "brickwork::ElasticityOperator::set_constraints::zero");
   Kokkos::deep_copy(constrained_nodes_, list);
@@ -249,10 +249,10 @@ void ElasticityOperator<ExecutionSpace, Scalar>::apply(ExecutionSpace const& spa
   }
   detail::apply_elasticity<true>(space, kernel_, operands, u.data(), w.data(), stride_u, stride_w);
   if (kernel_ == ElasticityKernel::fused_scatter) {
-    Kokkos::parallel_for("brickwork::ElasticityOperator::apply::constrained",
-                         range(space, static_cast<index_t>(constrained_nodes_.extent(0))),
-                         detail::CopyConstrained<Scalar>{operands, constrained_nodes_.data(), u.data(), w.data(),
-                                                         stride_u, stride_w});
+    Kokkos::parallel_for(
+        "brickwork::ElasticityOperator::apply::constrained",
+        range(space, static_cast<index_t>(constrained_nodes_.extent(0))),
+        detail::CopyConstrained<Scalar>{operands, constrained_nodes_.data(), u.data(), w.data(), stride_u, stride_w});
   }
 }
 
@@ -260,9 +260,8 @@ template <class ExecutionSpace, class Scalar>
 void ElasticityOperator<ExecutionSpace, Scalar>::diagonal(ExecutionSpace const& space,
                                                           vector_type const& diagonal) const {
   check_vector("diagonal", "diagonal", static_cast<index_t>(diagonal.extent(0)), diagonal.stride(0) == 1);
-  Kokkos::parallel_for(
-      "brickwork::ElasticityOperator::diagonal", range(space, grid_.node_count()),
-      detail::Diagonal<Scalar>{data(), diagonal.data(), static_cast<index_t>(diagonal.stride(1))});
+  Kokkos::parallel_for("brickwork::ElasticityOperator::diagonal", range(space, grid_.node_count()),
+                       detail::Diagonal<Scalar>{data(), diagonal.data(), static_cast<index_t>(diagonal.stride(1))});
 }
 
 template <class ExecutionSpace, class Scalar>
@@ -307,8 +306,8 @@ void ElasticityOperator<ExecutionSpace, Scalar>::accumulate_cell_energies(
   Kokkos::parallel_for("brickwork::ElasticityOperator::cell_energies", cells, kernel);
 }
 
-#define BRICKWORK_INSTANTIATE(SPACE)                  \
-  template class ElasticityOperator<SPACE, float>;    \
+#define BRICKWORK_INSTANTIATE(SPACE)               \
+  template class ElasticityOperator<SPACE, float>; \
   template class ElasticityOperator<SPACE, double>;
 BRICKWORK_FOR_EACH_EXECUTION_SPACE(BRICKWORK_INSTANTIATE)
 #undef BRICKWORK_INSTANTIATE

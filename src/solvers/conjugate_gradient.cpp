@@ -68,7 +68,8 @@ ConjugateGradient<ExecutionSpace, Outer, Inner>::ConjugateGradient(ExecutionSpac
 
 template <class ExecutionSpace, class Outer, class Inner>
 index_t ConjugateGradient<ExecutionSpace, Outer, Inner>::bytes(BoxGrid const& grid) {
-  index_t const per_node = 13 * index_t(sizeof(Inner)) + (std::is_same_v<Outer, Inner> ? 0 : 3 * index_t(sizeof(Outer)));
+  index_t const per_node =
+      13 * index_t(sizeof(Inner)) + (std::is_same_v<Outer, Inner> ? 0 : 3 * index_t(sizeof(Outer)));
   return per_node * grid.node_count();
 }
 
@@ -78,8 +79,8 @@ void ConjugateGradient<ExecutionSpace, Outer, Inner>::set_free_modes(std::vector
   int const count = static_cast<int>(modes.size());
   mode_count_ = count;
   if (count == 0) return;
-  // Coefficients about one centre, then orthonormal as nodal vectors by the Gram matrix over all nodes, which needs only the
-  // moments of the node coordinates: it is summed axis by axis.
+  // Coefficients about one centre, then orthonormal as nodal vectors by the Gram matrix over all nodes, which needs
+  // only the moments of the node coordinates: it is summed axis by axis.
   Index3 const m = grid_.nodes();
   Vec3 center{}, moment{};
   double nodes = 1;
@@ -99,7 +100,8 @@ void ConjugateGradient<ExecutionSpace, Outer, Inner>::set_free_modes(std::vector
         Eigen::Vector3d(mode.translation[0], mode.translation[1], mode.translation[2]) + rotation.cross(shift);
     coefficients.col(c) << translation, rotation;
   }
-  // About the centre translations and rotations are orthogonal: the Gram matrix of the six elementary motions is diagonal.
+  // About the centre translations and rotations are orthogonal: the Gram matrix of the six elementary motions is
+  // diagonal.
   Eigen::VectorXd weight(6);
   weight << nodes, nodes, nodes, nodes * (moment[1] + moment[2]), nodes * (moment[0] + moment[2]),
       nodes * (moment[0] + moment[1]);
@@ -187,7 +189,8 @@ SolveResult ConjugateGradient<ExecutionSpace, Outer, Inner>::solve(ExecutionSpac
   ScopedRegion const region("brickwork::ConjugateGradient::solve");
   index_t const nodes = grid_.node_count();
   BRICKWORK_REQUIRE(static_cast<index_t>(f.extent(0)) == nodes && static_cast<index_t>(u.extent(0)) == nodes,
-                    "ConjugateGradient::solve: f has ", f.extent(0), " and u ", u.extent(0), " nodes; the grid has ", nodes);
+                    "ConjugateGradient::solve: f has ", f.extent(0), " and u ", u.extent(0), " nodes; the grid has ",
+                    nodes);
   BRICKWORK_REQUIRE(options.tolerance > 0 && options.tolerance < 1, "ConjugateGradient::solve: tolerance ",
                     options.tolerance, "; it must lie in (0, 1)");
   if (!preconditioner_ready_) build_preconditioner(space, inner);
@@ -196,7 +199,8 @@ SolveResult ConjugateGradient<ExecutionSpace, Outer, Inner>::solve(ExecutionSpac
   double load_squared = 0;
   Kokkos::parallel_reduce(
       "brickwork::ConjugateGradient::impose", policy,
-      detail::CgImpose<Outer>{f.data(), u.data(), outer.constraints().extent(0) > 0 ? outer.constraints().data() : nullptr,
+      detail::CgImpose<Outer>{f.data(), u.data(),
+                              outer.constraints().extent(0) > 0 ? outer.constraints().data() : nullptr,
                               static_cast<index_t>(f.stride(1)), static_cast<index_t>(u.stride(1))},
       load_squared);
   communicator_.sum(&load_squared, 1);
@@ -297,9 +301,9 @@ SolveResult ConjugateGradient<ExecutionSpace, Outer, Inner>::solve(ExecutionSpac
   return result;
 }
 
-#define BRICKWORK_INSTANTIATE(SPACE)                        \
-  template class ConjugateGradient<SPACE, double, double>;  \
-  template class ConjugateGradient<SPACE, double, float>;   \
+#define BRICKWORK_INSTANTIATE(SPACE)                       \
+  template class ConjugateGradient<SPACE, double, double>; \
+  template class ConjugateGradient<SPACE, double, float>;  \
   template class ConjugateGradient<SPACE, float, float>;
 BRICKWORK_FOR_EACH_EXECUTION_SPACE(BRICKWORK_INSTANTIATE)
 #undef BRICKWORK_INSTANTIATE

@@ -27,8 +27,8 @@ std::vector<Case> const cases{{{1, 1, 1}, {false, false, false}},    {{1, 7, 1},
 std::vector<ElasticityKernel> const kernels{ElasticityKernel::parity, ElasticityKernel::node_gather,
                                             ElasticityKernel::fused_scatter};
 
-// Rounding of a sum of 8 cells x 24 products, each in turn a sum of three butterfly levels: 8 * 24 additions of terms bounded by
-// max|K| max|u| max|E|, errors accumulating like their square root with a factor of safety.
+// Rounding of a sum of 8 cells x 24 products, each in turn a sum of three butterfly levels: 8 * 24 additions of terms
+// bounded by max|K| max|u| max|E|, errors accumulating like their square root with a factor of safety.
 template <class Scalar>
 double tolerance(Hex8Matrix const& k) {
   double largest = 0;
@@ -51,7 +51,8 @@ std::vector<std::uint8_t> random_mask(index_t nodes, unsigned seed) {
 }
 
 template <class Space, class Scalar>
-void compare(Case const& test, Hex8Matrix const& stiffness, ElasticityKernel kernel, bool masked, bool portable = false) {
+void compare(Case const& test, Hex8Matrix const& stiffness, ElasticityKernel kernel, bool masked,
+             bool portable = false) {
   using Operator = ElasticityOperator<Space, Scalar>;
   BoxGrid const grid(test.cells, {1, 2, 5}, test.periodic);
   Space const space;
@@ -97,7 +98,8 @@ void compare(Case const& test, Hex8Matrix const& stiffness, ElasticityKernel ker
   bool exact = true;
   for (index_t node = 0; masked && node < grid.node_count(); ++node)
     for (int d = 0; d < 3; ++d)
-      if ((mask[node] >> d) & 1) exact = exact && result[node + d * grid.node_count()] == u[node + d * grid.node_count()];
+      if ((mask[node] >> d) & 1)
+        exact = exact && result[node + d * grid.node_count()] == u[node + d * grid.node_count()];
   CHECK(exact);
 }
 
@@ -128,8 +130,7 @@ void orthotropic() {
   material.shear = {0.4, 0.7, 0.2};
   material.nu_xy = 0.2, material.nu_xz = 0.1, material.nu_yz = 0.25;
   auto const stiffness = hex8_stiffness(elasticity_matrix(material), {0.5, 1, 0.75});
-  for (auto kernel : kernels)
-    compare<Space, double>({{13, 11, 9}, {false, false, false}}, stiffness, kernel, true);
+  for (auto kernel : kernels) compare<Space, double>({{13, 11, 9}, {false, false, false}}, stiffness, kernel, true);
 }
 
 template <class Space>
@@ -156,7 +157,8 @@ void rigid_and_patch() {
     auto const random = random_values(grid.cell_count(), 5, 0.1, 1);
     auto const uniform = std::vector<double>(random.size(), 1.0);
     for (int mode = 0; mode < 12; ++mode) {
-      // Modes 0-5 are rigid; 6-11 are the unit strains, whose internal forces vanish at interior nodes of a uniform body.
+      // Modes 0-5 are rigid; 6-11 are the unit strains, whose internal forces vanish at interior nodes of a uniform
+      // body.
       auto const& moduli = mode < 6 ? random : uniform;
       op.set_moduli(to_device<CellField<double, typename Space::memory_space>>(space, moduli, grid.cell_count()));
       std::vector<double> u(static_cast<std::size_t>(3 * nodes), 0.0);
@@ -251,7 +253,8 @@ void diagonal_matches() {
     unit[row] = 1;
     double const expected = reference_apply(grid, stiffness, moduli, mask, unit)[row];
     CHECK(d[row] == Approx(expected).epsilon(1e-13));
-    if (!((mask[row % nodes] >> (row / nodes)) & 1)) CHECK(s[row % nodes] * factors[row / nodes] == Approx(expected).epsilon(1e-13));
+    if (!((mask[row % nodes] >> (row / nodes)) & 1))
+      CHECK(s[row % nodes] * factors[row / nodes] == Approx(expected).epsilon(1e-13));
   }
 }
 
@@ -286,7 +289,9 @@ void energies_match() {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("kernels equal the reference in FP64", "", BRICKWORK_TEST_SPACES) { compare_all<TestType, double>(); }
+TEMPLATE_TEST_CASE("kernels equal the reference in FP64", "", BRICKWORK_TEST_SPACES) {
+  compare_all<TestType, double>();
+}
 TEMPLATE_TEST_CASE("kernels equal the reference in FP32", "", BRICKWORK_TEST_SPACES) { compare_all<TestType, float>(); }
 TEMPLATE_TEST_CASE("the portable parity body equals the reference", "", BRICKWORK_TEST_SPACES) {
   portable_equals_reference<TestType>();

@@ -43,11 +43,11 @@ std::string concatenate(Parts const&... parts) {
 }  // namespace brickwork
 
 /// Throws brickwork::InputError with the streamed message parts where `condition` is false.
-#define BRICKWORK_REQUIRE(condition, ...)                                    \
-  do {                                                                       \
-    if (!(condition)) {                                                      \
+#define BRICKWORK_REQUIRE(condition, ...)                                           \
+  do {                                                                              \
+    if (!(condition)) {                                                             \
       throw ::brickwork::InputError(::brickwork::detail::concatenate(__VA_ARGS__)); \
-    }                                                                        \
+    }                                                                               \
   } while (false)
 
 /// Internal invariant, checked in debug builds only.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A vector of adjacent values for host loops, and the scalar itself in builds with a device compiler.
 //
-// The operators' portable kernels are written once over `Pack<Scalar>`: straight-line code on packs does not depend on what
-// a compiler's loop vectorizer makes of forty pointers and a hundred temporaries.
+// The operators' portable kernels are written once over `Pack<Scalar>`: straight-line code on packs does not depend on
+// what a compiler's loop vectorizer makes of forty pointers and a hundred temporaries.
 #pragma once
 
 #include <cstring>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cone (linear hat) density filter on a box grid, matrix-free, and its exact transpose.
 //
-// (H x)_i = sum_j w_ij x_j / W_i,  w_ij = max(0, radius - |distance of the cell centres|),  W_i = sum over the neighbours that
-// exist. Nothing is stored per cell: W_i depends only on how near a cell is to each face, so a small table holds it.
+// (H x)_i = sum_j w_ij x_j / W_i,  w_ij = max(0, radius - |distance of the cell centres|),  W_i = sum over the
+// neighbours that exist. Nothing is stored per cell: W_i depends only on how near a cell is to each face, so a small
+// table holds it.
 #pragma once
 
 #include "brickwork/core/fields.hpp"
@@ -12,11 +13,11 @@ namespace brickwork {
 
 namespace detail {
 struct FilterStencil {
-  index_t n[3];         ///< cells per axis
+  index_t n[3];  ///< cells per axis
   bool periodic[3];
-  index_t reach[3];     ///< largest offset per axis
-  index_t classes[3];   ///< distinct positions per axis for the weight table
-  int offsets;          ///< entries of the stencil
+  index_t reach[3];       ///< largest offset per axis
+  index_t classes[3];     ///< distinct positions per axis for the weight table
+  int offsets;            ///< entries of the stencil
   index_t const* offset;  ///< [offsets][3]
   double const* weight;   ///< [offsets]
   double const* total;    ///< [classes z][classes y][classes x]: W
@@ -32,8 +33,8 @@ class ConeFilter {
 
   explicit ConeFilter(BoxGrid const& grid) : grid_(grid) {}
 
-  /// Prepares the stencil. A radius of at most one cell makes the filter the identity. Waits for `space` where it changes.
-  /// \param radius     in cells (distances count cells along every axis), or in lengths with `in_lengths`
+  /// Prepares the stencil. A radius of at most one cell makes the filter the identity. Waits for `space` where it
+  /// changes. \param radius     in cells (distances count cells along every axis), or in lengths with `in_lengths`
   /// \throws InputError for a negative or non-finite radius
   void set_radius(ExecutionSpace const& space, double radius, bool in_lengths = false);
 

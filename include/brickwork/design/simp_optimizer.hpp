@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Density-based compliance minimization (SIMP): filter, projection, state problem, sensitivities, optimality criteria, schedule.
+// Density-based compliance minimization (SIMP): filter, projection, state problem, sensitivities, optimality criteria,
+// schedule.
 //
 // Per step, with design variable rho:
 //   rho^ = H rho (cone filter), rho~ = projection(rho^), E = Emin + (E0 - Emin) rho~^p,
-//   K(E) u = f, c = sum of weight f.u, dc/drho~ = -p (E0 - Emin) rho~^(p-1) u_e^T K0 u_e, then the chain rule through projection and H^T,
-//   rho <- OC update with move limits, the multiplier such that the mean of rho~ of the new design is the volume fraction.
+//   K(E) u = f, c = sum of weight f.u, dc/drho~ = -p (E0 - Emin) rho~^(p-1) u_e^T K0 u_e, then the chain rule through
+//   projection and H^T, rho <- OC update with move limits, the multiplier such that the mean of rho~ of the new design
+//   is the volume fraction.
 // Source: the fused-kernel text, sections 2 and 3, and what its code does where the two differ.
 #pragma once
 
@@ -27,11 +29,11 @@ struct SimpStep {
   double compliance = 0;
   double volume = 0;
   double grayness = 0;
-  double change = 0;         ///< largest change of a design variable
-  int iterations = 0;        ///< over all load cases
-  double true_residual = 0;  ///< the worst over the load cases
+  double change = 0;                            ///< largest change of a design variable
+  int iterations = 0;                           ///< over all load cases
+  double true_residual = 0;                     ///< the worst over the load cases
   SolveStatus status = SolveStatus::converged;  ///< the worst over the load cases
-  bool restarted = false;    ///< the design went back to the best valid iterate instead of being updated
+  bool restarted = false;  ///< the design went back to the best valid iterate instead of being updated
   double seconds_filter = 0, seconds_solve = 0, seconds_update = 0, seconds = 0;
 };
 
@@ -71,8 +73,9 @@ class SimpOptimizer {
   int steps_done() const { return done_; }
   bool finished() const { return done_ >= problem_.schedule.steps; }
 
-  /// The reported design so far: the best valid iterate where the schedule selects it and there is one, else the last analysed.
-  /// With Schedule::final_solve and a finished run, the updated density is solved once more (the step then counts its iterations).
+  /// The reported design so far: the best valid iterate where the schedule selects it and there is one, else the last
+  /// analysed. With Schedule::final_solve and a finished run, the updated density is solved once more (the step then
+  /// counts its iterations).
   SimpResult result();
 
   /// Iterations, worst residual and status of the extra solve of result(), zero where there was none.
@@ -84,8 +87,8 @@ class SimpOptimizer {
   /// Replaces the design variable (extent cells, values in [0, 1]); passive cells keep their own.
   void set_design(CellField<double const, memory_space> const& design);
 
-  /// Compliance and its derivative with respect to the design variable at the current design and the given parameters, before
-  /// the floors of the schedule. For tests and for other optimizers.
+  /// Compliance and its derivative with respect to the design variable at the current design and the given parameters,
+  /// before the floors of the schedule. For tests and for other optimizers.
   double evaluate(ScheduleStage const& parameters, field_type const& derivative, field_type const& volume_derivative);
 
  private:

@@ -22,8 +22,8 @@ struct Support {
 /// Load on the nodes of a region.
 ///
 /// `total`: `force` is the resultant, split equally over the selected nodes, so it does not depend on the mesh.
-/// `traction`: `force` is a force per area; the region must be a plane (or a box without thickness on one axis), and every
-/// node takes its consistent share of the area.
+/// `traction`: `force` is a force per area; the region must be a plane (or a box without thickness on one axis), and
+/// every node takes its consistent share of the area.
 struct Load {
   enum class Kind { total, traction };
   std::string name;
@@ -59,9 +59,9 @@ struct Schedule {
   bool select_best = true;            ///< report the best valid iterate instead of the last
   double best_min_penalization = 3.0;
   double best_max_grayness = 0.25;
-  double restart_ratio = 1.12;   ///< restart from the best iterate when c exceeds this multiple of the best; 0 = never
+  double restart_ratio = 1.12;  ///< restart from the best iterate when c exceeds this multiple of the best; 0 = never
   bool floor_sensitivities = true;  ///< dc <= -1e-12, dv >= 1e-12
-  bool final_solve = false;      ///< solve once more on the final density for the reported compliance
+  bool final_solve = false;         ///< solve once more on the final density for the reported compliance
 };
 
 /// Protocol A of specs: the 120 steps of the fused-kernel text, as its code executes them.
@@ -114,9 +114,9 @@ std::vector<std::string> simp_preset_names();
 /// \throws InputError for an unknown name (with the known ones).
 SimpProblem simp_preset(std::string const& name, Index3 cells = {0, 0, 0});
 
-/// Rejects a problem that cannot be meant: sizes, ranges, non-finite numbers, a volume that the passive regions exclude.
-/// Needs no grid-sized memory. Returns warnings, one line each.
-/// \throws InputError with one line that says what is wrong and what would be right.
+/// Rejects a problem that cannot be meant: sizes, ranges, non-finite numbers, a volume that the passive regions
+/// exclude. Needs no grid-sized memory. Returns warnings, one line each. \throws InputError with one line that says
+/// what is wrong and what would be right.
 std::vector<std::string> validate(SimpProblem const& problem);
 
 }  // namespace brickwork

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state problem of density methods: displacement, compliance and cell energies for a physical density, in the precision asked for.
+// The state problem of density methods: displacement, compliance and cell energies for a physical density, in the
+// precision asked for.
 #pragma once
 
 #include <memory>
@@ -31,7 +32,8 @@ class StateSolver {
   virtual void set_density(ExecutionSpace const& space, const_field_type const& density,
                            SimpInterpolation const& interpolation) = 0;
 
-  /// Solves one load case from its last displacement, or from zero with `cold`. Keeps the better of start and result by residual.
+  /// Solves one load case from its last displacement, or from zero with `cold`. Keeps the better of start and result by
+  /// residual.
   virtual SolveResult solve(ExecutionSpace const& space, int load_case, SolveOptions const& options, bool cold) = 0;
 
   /// f . u of the last solve, summed over all ranks. Waits for `space`.

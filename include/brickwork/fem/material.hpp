@@ -16,10 +16,11 @@ struct IsotropicMaterial {
   double poisson = 0.3;
 };
 
-/// Orthotropic material aligned with the axes: moduli in the unit of stress, nu_ij = contraction along j under tension along i.
+/// Orthotropic material aligned with the axes: moduli in the unit of stress, nu_ij = contraction along j under tension
+/// along i.
 struct OrthotropicMaterial {
-  std::array<double, 3> young{1, 1, 1};            ///< E_x, E_y, E_z
-  std::array<double, 3> shear{0.5, 0.5, 0.5};      ///< G_yz, G_xz, G_xy
+  std::array<double, 3> young{1, 1, 1};        ///< E_x, E_y, E_z
+  std::array<double, 3> shear{0.5, 0.5, 0.5};  ///< G_yz, G_xz, G_xy
   double nu_xy = 0;
   double nu_xz = 0;
   double nu_yz = 0;

@@ -15,9 +15,10 @@ struct CellBox {
 
 /// A box of nx x ny x nz equal cells.
 ///
-/// Local numbering (x fastest): cell (i, j, k) is i + nx (j + ny k); node (i, j, k) is i + mx (j + my k) with m = n + 1 on
-/// an ordinary axis and m = n on a periodic one, whose node n is its node 0. A grid knows its global box, the cells it owns
-/// and the cells it holds (owned and ghost layer). On one rank all three are the same, and so are local and global numbers.
+/// Local numbering (x fastest): cell (i, j, k) is i + nx (j + ny k); node (i, j, k) is i + mx (j + my k) with m = n + 1
+/// on an ordinary axis and m = n on a periodic one, whose node n is its node 0. A grid knows its global box, the cells
+/// it owns and the cells it holds (owned and ghost layer). On one rank all three are the same, and so are local and
+/// global numbers.
 class BoxGrid {
  public:
   /// \param cells    global cells per axis, each >= 1

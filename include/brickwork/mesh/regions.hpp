@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Regions of a box, stated in global lengths, so that they mean the same on every grid and on every rank. Free of Kokkos.
+// Regions of a box, stated in global lengths, so that they mean the same on every grid and on every rank. Free of
+// Kokkos.
 //
-// Nodes are selected with snapping: a point takes the nearest node, a plane the nearest node plane, and an axis on which
-// a box has no thickness the nearest node plane. Cells are selected by their centres.
+// Nodes are selected with snapping: a point takes the nearest node, a plane the nearest node plane, and an axis on
+// which a box has no thickness the nearest node plane. Cells are selected by their centres.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes and cells that regions select on a grid. Host-only and free of Kokkos: node sets of supports and loads are small.
-// mesh/cell_marks.hpp marks cells on the device.
+// Nodes and cells that regions select on a grid. Host-only and free of Kokkos: node sets of supports and loads are
+// small. mesh/cell_marks.hpp marks cells on the device.
 #pragma once
 
 #include <vector>
@@ -26,8 +26,8 @@ RegionShape region_shape(Region const& region);
 
 /// Nodes with their share of the region's area (0 where the region has no area).
 struct NodeSelection {
-  std::vector<index_t> nodes;        ///< local node numbers, ascending
-  std::vector<double> nodal_areas;   ///< consistent share per node, length^2; empty unless the selection is flat
+  std::vector<index_t> nodes;       ///< local node numbers, ascending
+  std::vector<double> nodal_areas;  ///< consistent share per node, length^2; empty unless the selection is flat
 };
 
 /// Local nodes that a region selects (see regions.hpp for snapping). Bounds are met with a tolerance of 1e-6 cells.

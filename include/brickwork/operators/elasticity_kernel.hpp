@@ -12,7 +12,8 @@ namespace brickwork {
 enum class ElasticityKernel {
   automatic,     ///< the fastest that is right for the element matrix
   parity,        ///< even-odd basis, marching over cell layers; no atomics, bitwise repeatable; needs a parity form
-  node_gather,   ///< one thread per node gathers from its eight cells; no atomics, bitwise repeatable; any element matrix
+  node_gather,   ///< one thread per node gathers from its eight cells; no atomics, bitwise repeatable; any element
+                 ///< matrix
   fused_scatter  ///< one thread per cell, 24 x 24 product, atomic scatter (the source text's); not bitwise repeatable
 };
 

@@ -12,10 +12,10 @@ namespace brickwork {
 
 /// w = K(E) u with K = sum over cells of E_e K0, on a BoxGrid with trilinear cells.
 ///
-/// Fields are the caller's Views: nodal vectors of extents (nodes, 3), component-major; moduli of extent (cells); constraint
-/// bits of extent (nodes). The operator keeps the moduli and constraint Views it is given and allocates nothing but a short
-/// list of constrained nodes. With constraints the operator is P K P + (I - P), P zeroing the constrained components: it is
-/// symmetric, and a constrained component of w is exactly that of u.
+/// Fields are the caller's Views: nodal vectors of extents (nodes, 3), component-major; moduli of extent (cells);
+/// constraint bits of extent (nodes). The operator keeps the moduli and constraint Views it is given and allocates
+/// nothing but a short list of constrained nodes. With constraints the operator is P K P + (I - P), P zeroing the
+/// constrained components: it is symmetric, and a constrained component of w is exactly that of u.
 ///
 /// \tparam ExecutionSpace Kokkos execution space
 /// \tparam Scalar float or double
@@ -60,8 +60,9 @@ class ElasticityOperator {
   void nodal_moduli(ExecutionSpace const& space, CellField<Scalar, memory_space> const& sums) const;
   std::array<double, 3> diagonal_factors() const;
 
-  /// energies_e = weight u_e^T K0 u_e (without the modulus), or += with `add`: the quantity that compliance sensitivities need.
-  /// Constrained components of u enter with their values. Evaluated in double precision whatever the operator's is.
+  /// energies_e = weight u_e^T K0 u_e (without the modulus), or += with `add`: the quantity that compliance
+  /// sensitivities need. Constrained components of u enter with their values. Evaluated in double precision whatever
+  /// the operator's is.
   void accumulate_cell_energies(ExecutionSpace const& space, const_vector_type const& u, double weight, bool add,
                                 CellField<double, memory_space> const& energies) const;
 

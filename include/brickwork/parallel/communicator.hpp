@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one place that global reductions pass through. This release runs as one rank, where a global sum is the local one;
-// a distributed communicator replaces the body of `sum` and `max` and nothing else in the library.
+// The one place that global reductions pass through. This release runs as one rank, where a global sum is the local
+// one; a distributed communicator replaces the body of `sum` and `max` and nothing else in the library.
 #pragma once
 
 #include "brickwork/core/kokkos_compat.hpp"

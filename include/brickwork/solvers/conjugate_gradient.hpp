@@ -35,12 +35,12 @@ struct SolveResult {
 
 /// Solves K u = f. Recurrences run in `Inner` precision; u and the residuals that decide live in `Outer`.
 ///
-/// The method is conjugate gradients with residual replacement (van der Vorst and Ye, 2000): the correction is accumulated in
-/// the inner precision; whenever the recursive residual has dropped by the replacement factor, or claims to have converged, the
-/// correction is added to u and the residual recomputed as f - K u in the outer precision, while the search direction is kept.
-/// With Outer = Inner no intermediate replacement takes place and the iterates are those of plain conjugate gradients.
-/// The preconditioner is the diagonal, kept as one value per node (a box's diagonal factors into the sum of moduli around the node
-/// and one constant per component).
+/// The method is conjugate gradients with residual replacement (van der Vorst and Ye, 2000): the correction is
+/// accumulated in the inner precision; whenever the recursive residual has dropped by the replacement factor, or claims
+/// to have converged, the correction is added to u and the residual recomputed as f - K u in the outer precision, while
+/// the search direction is kept. With Outer = Inner no intermediate replacement takes place and the iterates are those
+/// of plain conjugate gradients. The preconditioner is the diagonal, kept as one value per node (a box's diagonal
+/// factors into the sum of moduli around the node and one constant per component).
 ///
 /// Scalars stay on the device; per iteration the host reads the three that decide whether to go on.
 /// The object owns its work vectors (allocated once, for one grid) and may be reused for any number of solves.
@@ -59,7 +59,8 @@ class ConjugateGradient {
   /// Bytes that the constructor allocates for this grid.
   static index_t bytes(BoxGrid const& grid);
 
-  /// Rigid motions that the supports leave free (at most 6): f is projected onto the range of K, and u has none of them.
+  /// Rigid motions that the supports leave free (at most 6): f is projected onto the range of K, and u has none of
+  /// them.
   void set_free_modes(std::vector<RigidMotion> const& modes);
 
   /// Tells that moduli or constraints changed: the preconditioner is rebuilt at the next solve.
@@ -90,11 +91,12 @@ class ConjugateGradient {
   outer_vector product_;                         // K u in the outer precision; w_ where the precisions agree
   CellField<Inner, memory_space> inverse_;       // 1 / (sum of moduli around the node)
   Kokkos::View<double*, memory_space> scalars_;  // [0] p.w; [1 + 2 s], [2 + 2 s]: r.r and r.Mr of parity s
-  typename Kokkos::View<double*, memory_space>::HostMirror host_scalars_;
+  typename Kokkos::View<double*, memory_space>::host_mirror_type host_scalars_;
   std::array<double, 3> inverse_factors_{};
   bool preconditioner_ready_ = false;
   int mode_count_ = 0;
-  Kokkos::Array<double, 54> modes_{};  // per mode: translation, rotation, center, scaled to be orthonormal as nodal vectors
+  Kokkos::Array<double, 54>
+      modes_{};  // per mode: translation, rotation, center, scaled to be orthonormal as nodal vectors
   Kokkos::View<double*, memory_space> mode_sums_;
 };
 

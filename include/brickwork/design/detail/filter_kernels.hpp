@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Per-cell evaluation of the cone filter and its transpose, shared by the filter and by the fused kernels of the design step.
+// Per-cell evaluation of the cone filter and its transpose, shared by the filter and by the fused kernels of the design
+// step.
 #pragma once
 
 #include "brickwork/design/filter.hpp"
@@ -52,7 +53,8 @@ template <class Value>
 KOKKOS_INLINE_FUNCTION double filtered(FilterStencil const& s, index_t cell, Value const& value) {
   FilterPosition const p = filter_position(s, cell);
   double sum = 0;
-  for_filter_neighbours(s, p, [&](index_t other, double weight, index_t, index_t, index_t) { sum += weight * value(other); });
+  for_filter_neighbours(s, p,
+                        [&](index_t other, double weight, index_t, index_t, index_t) { sum += weight * value(other); });
   return sum / filter_total(s, p.x[0], p.x[1], p.x[2]);
 }
 

@@ -15,7 +15,9 @@ struct Projection {
   double scale;  ///< 1 / (tanh(b eta) + tanh(b (1 - eta)))
 
   Projection(double sharpness, double threshold)
-      : beta(sharpness), eta(threshold), lower(std::tanh(sharpness * threshold)),
+      : beta(sharpness),
+        eta(threshold),
+        lower(std::tanh(sharpness * threshold)),
         scale(1 / (std::tanh(sharpness * threshold) + std::tanh(sharpness * (1 - threshold)))) {}
 
   KOKKOS_FUNCTION double value(double rho) const {
@@ -117,6 +119,7 @@ struct PhysicalSensitivity {
 /// Both derivatives through H^T in one pass.
 struct TransposeBoth {
   FilterStencil stencil;
+  std::uint8_t const* passive;  ///< passive variables do not move: their derivatives are zero
   double const* compliance_in;
   double const* volume_in;
   double* compliance_out;
@@ -125,6 +128,10 @@ struct TransposeBoth {
   double volume_floor;    ///< dv >= floor
 
   KOKKOS_FUNCTION void operator()(index_t cell) const {
+    if (passive != nullptr && passive[cell] != 0) {
+      compliance_out[cell] = volume_out[cell] = 0;
+      return;
+    }
     double dc = 0, dv = 0;
     for_filter_neighbours(stencil, filter_position(stencil, cell),
                           [&](index_t other, double weight, index_t x, index_t y, index_t z) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `fused_scatter`: one thread per cell gathers 24 values, multiplies by the 24 x 24 stiffness and adds the result atomically.
+// `fused_scatter`: one thread per cell gathers 24 values, multiplies by the 24 x 24 stiffness and adds the result
+// atomically.
 //
-// The cell's mean displacement is subtracted before the product, which changes nothing in exact arithmetic and keeps FP32
-// from losing small strains under a large translation. Per cell: 576 multiply-adds, 24 atomic additions. The order of the
-// additions is not fixed: not bitwise repeatable. Source: the fused-kernel text's gather, product and scatter in one pass.
+// The cell's mean displacement is subtracted before the product, which changes nothing in exact arithmetic and keeps
+// FP32 from losing small strains under a large translation. Per cell: 576 multiply-adds, 24 atomic additions. The order
+// of the additions is not fixed: not bitwise repeatable. Source: the fused-kernel text's gather, product and scatter in
+// one pass.
 #pragma once
 
 #include "brickwork/operators/detail/elasticity_node_gather.hpp"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `node_gather`: one thread per node sums its rows over the (up to) eight cells around it.
 //
-// w_a = sum_e E_e sum_m K0[n(e, a), m] (u_m - u_a). Subtracting the node's own value changes nothing in exact arithmetic (a
-// rigid translation gives no force) and keeps FP32 from losing small strains under a large translation.
-// Per node: 576 multiply-adds, 24 neighbours (cached), 8 moduli, one write of 3 values. No atomics, fixed order: bitwise
-// repeatable. Source: the nodal-assembly report (one thread per node), with a true element stiffness.
+// w_a = sum_e E_e sum_m K0[n(e, a), m] (u_m - u_a). Subtracting the node's own value changes nothing in exact
+// arithmetic (a rigid translation gives no force) and keeps FP32 from losing small strains under a large translation.
+// Per node: 576 multiply-adds, 24 neighbours (cached), 8 moduli, one write of 3 values. No atomics, fixed order:
+// bitwise repeatable. Source: the nodal-assembly report (one thread per node), with a true element stiffness.
 #pragma once
 
 #include "brickwork/operators/detail/elasticity_data.hpp"

@@ -30,7 +30,9 @@ struct Arguments {
 };
 
 // Named barriers between a warp that gives and a warp that takes; a warp without a partner takes both parts itself.
-__device__ __forceinline__ void barrier_wait(int barrier) { asm volatile("bar.sync %0, 64;" ::"r"(barrier) : "memory"); }
+__device__ __forceinline__ void barrier_wait(int barrier) {
+  asm volatile("bar.sync %0, 64;" ::"r"(barrier) : "memory");
+}
 __device__ __forceinline__ void barrier_arrive(int barrier) {
   asm volatile("bar.arrive %0, 64;" ::"r"(barrier) : "memory");
 }
@@ -75,15 +77,27 @@ __device__ __forceinline__ void load_if(bool condition, double const* address, d
                : "memory");
 }
 
+template <int Policy>
 __device__ __forceinline__ void store_if(bool condition, float* address, float value) {
-  asm volatile("{.reg .pred p; setp.ne.u32 p, %0, 0; @p st.global.f32 [%1], %2;}" ::"r"(unsigned(condition)),
-               "l"(address), "f"(value)
-               : "memory");
+  if constexpr (Policy == 1)
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %0, 0; @p st.global.cs.f32 [%1], %2;}" ::"r"(unsigned(condition)),
+                 "l"(address), "f"(value)
+                 : "memory");
+  else
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %0, 0; @p st.global.f32 [%1], %2;}" ::"r"(unsigned(condition)),
+                 "l"(address), "f"(value)
+                 : "memory");
 }
+template <int Policy>
 __device__ __forceinline__ void store_if(bool condition, double* address, double value) {
-  asm volatile("{.reg .pred p; setp.ne.u32 p, %0, 0; @p st.global.f64 [%1], %2;}" ::"r"(unsigned(condition)),
-               "l"(address), "d"(value)
-               : "memory");
+  if constexpr (Policy == 1)
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %0, 0; @p st.global.cs.f64 [%1], %2;}" ::"r"(unsigned(condition)),
+                 "l"(address), "d"(value)
+                 : "memory");
+  else
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %0, 0; @p st.global.f64 [%1], %2;}" ::"r"(unsigned(condition)),
+                 "l"(address), "d"(value)
+                 : "memory");
 }
 
 __device__ __forceinline__ float fused(float a, float b, float c) { return fmaf(a, b, c); }
@@ -294,7 +308,7 @@ bool cube_blocks(GeneralBlocks<S> const& g, CubeBlocks<S>& c) {
   return cube;
 }
 
-template <class S, bool Masked, class Blocks, int R, int T>
+template <class S, bool Masked, class Blocks, int R, int T, int Policy>
 struct March {
   // Loop-carried values of a thread.
   S previous[R][4][3];
@@ -339,7 +353,7 @@ struct March {
       }
     }
 #pragma unroll
-    for (int c = 0; c < 3; ++c) store_if(condition, base_w[c] + offset, v[c]);
+    for (int c = 0; c < 3; ++c) store_if<Policy>(condition, base_w[c] + offset, v[c]);
   }
   __device__ __forceinline__ void x_modes(int r, S (&x)[2][3]) {
     if constexpr (Masked) {
@@ -368,24 +382,25 @@ struct March {
   }
 };
 
-template <class S, bool Masked, class Blocks, int R, int T, int MinBlocks, int Unroll, bool Pairs>
-__global__ void __launch_bounds__(32 * T, MinBlocks)
-    parity_kernel(Arguments<S> const a, Blocks const blocks) {
+template <class S, bool Masked, class Blocks, int R, int T, int MinBlocks, int Unroll, bool Pairs, int X, int Policy>
+__global__ void __launch_bounds__(32 * T, MinBlocks) parity_kernel(Arguments<S> const a, Blocks const blocks) {
   // Six values of every thread for the warp above, in two buffers that take turns.
   using Pair = typename Two<S>::type;
   constexpr int half = T * 96;
   __shared__ Pair exchange[(Pairs ? 1 : 2) * half];
   int const lane = threadIdx.x % 32;
   int const warp = threadIdx.x / 32;
-  int const tile_x = blockIdx.x % a.tiles_x;
+  constexpr int Y = T / X;
+  int const warp_y = warp / X;
+  int const tile_x = blockIdx.x % a.tiles_x * X + warp % X;
   int const rest = blockIdx.x / a.tiles_x;
   int const tile_y = rest % a.tiles_y;
   int const first = (rest / a.tiles_y) * a.chunk;
   int const last = min(first + a.chunk, a.mz);
 
-  March<S, Masked, Blocks, R, T> s;
+  March<S, Masked, Blocks, R, T, Policy> s;
   int const x = tile_x * 30 - 1 + lane;
-  int const y0 = tile_y * (T * R - 1) - 1 + warp * R;
+  int const y0 = tile_y * (Y * R - 1) - 1 + warp_y * R;
   auto const wrap = [](int i, int n) { return ((i % n) + n) % n; };
   int const xn = a.periodic_x ? wrap(x, a.mx) : min(max(x, 0), a.mx - 1);
   int const xc = a.periodic_x ? xn : min(max(x, 0), a.nx - 1);
@@ -401,7 +416,7 @@ __global__ void __launch_bounds__(32 * T, MinBlocks)
       int const yc = a.periodic_y ? yn : min(max(y, 0), a.ny - 1);
       s.cell[r] = static_cast<std::uint32_t>(yc) * a.nx;
       s.inside[r] = inside_x && (a.periodic_y || (y >= 0 && y < a.ny));
-      s.store[r] = store_x && y < a.my && (warp > 0 || r > 0);
+      s.store[r] = store_x && y < a.my && (warp_y > 0 || r > 0);
       s.e[r] = S(0);
     }
   }
@@ -411,7 +426,7 @@ __global__ void __launch_bounds__(32 * T, MinBlocks)
     for (int i = 0; i < 12; ++i) s.carry[r][i / 3][i % 3] = S(0);
   }
   Pair* const put = exchange + warp * 96 + lane;
-  Pair const* const get = exchange + max(warp - 1, 0) * 96 + lane;
+  Pair const* const get = exchange + (warp_y > 0 ? warp - X : warp) * 96 + lane;
   int buffer = 0;
   int const full_below = warp, full_above = warp + 1 < T ? warp + 1 : 15;
   int const empty_below = warp > 0 ? T - 1 + warp : 0, empty_above = warp + 1 < T ? T + warp : 15;
@@ -589,13 +604,14 @@ int resident_blocks(Kernel kernel, int threads) {
   return processors * (blocks > 0 ? blocks : 1);
 }
 
-template <class S, bool Masked, class Blocks, int R, int T, int MinBlocks, int Unroll, bool Pairs>
+template <class S, bool Masked, class Blocks, int R, int T, int MinBlocks, int Unroll, bool Pairs, int X, int Policy>
 void launch(cudaStream_t stream, ElasticityData<S> const& data, Blocks const& blocks, S const* u, S* w,
             index_t stride_u, index_t stride_w) {
-  auto* const kernel = parity_kernel<S, Masked, Blocks, R, T, MinBlocks, Unroll, Pairs>;
+  auto* const kernel = parity_kernel<S, Masked, Blocks, R, T, MinBlocks, Unroll, Pairs, X, Policy>;
   static int const resident = resident_blocks(kernel, 32 * T);
-  index_t const tiles_x = (data.mx + 29) / 30;
-  index_t const tiles_y = (data.my + T * R - 2) / (T * R - 1);
+  constexpr int Y = T / X;
+  index_t const tiles_x = (data.mx + 30 * X - 1) / (30 * X);
+  index_t const tiles_y = (data.my + Y * R - 2) / (Y * R - 1);
   index_t const columns = tiles_x * tiles_y;
   // Planes per block: few waves of blocks, little work done twice (a layer and a half at the start of each block).
   index_t chunk = data.mz;
@@ -645,11 +661,11 @@ void apply_parity_cuda(Kokkos::Cuda const& space, ElasticityData<Scalar> const& 
   auto const general = general_blocks(data.parity);
   CubeBlocks<Scalar> cube;
   if (cube_blocks(general, cube)) {
-    launch<Scalar, Masked, CubeBlocks<Scalar>, R, 8, 2, 2, true>(space.cuda_stream(), data, cube, u, w, component_stride_u,
-                                                           component_stride_w);
+    launch<Scalar, Masked, CubeBlocks<Scalar>, R, 8, 2, 1, true, 1, 0>(space.cuda_stream(), data, cube, u, w,
+                                                                       component_stride_u, component_stride_w);
   } else {
-    launch<Scalar, Masked, GeneralBlocks<Scalar>, R, 8, 2, 2, true>(space.cuda_stream(), data, general, u, w,
-                                                              component_stride_u, component_stride_w);
+    launch<Scalar, Masked, GeneralBlocks<Scalar>, R, 8, 2, 1, true, 1, 0>(space.cuda_stream(), data, general, u, w,
+                                                                          component_stride_u, component_stride_w);
   }
 }
 

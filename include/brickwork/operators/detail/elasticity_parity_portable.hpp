@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Portable body of the `parity` kernel: w = K u in the even-odd basis, marching over cell layers.
 //
-// Mathematics. With the butterfly u^ = T u (fem/hex8_stiffness.hpp) the element product is E K~ u^ with 45 nonzero entries.
-// The butterfly factors by axis: the x part of a node row serves both cell rows that touch it, the xy part of a node layer
-// both cell layers. The transposed butterflies are deferred likewise: contributions of the two cell layers to a node layer
-// are added in the xy basis, and turned back to nodes once per layer.
+// Mathematics. With the butterfly u^ = T u (fem/hex8_stiffness.hpp) the element product is E K~ u^ with 45 nonzero
+// entries. The butterfly factors by axis: the x part of a node row serves both cell rows that touch it, the xy part of
+// a node layer both cell layers. The transposed butterflies are deferred likewise: contributions of the two cell layers
+// to a node layer are added in the xy basis, and turned back to nodes once per layer.
 //
-// Work. A team takes a tile of node rows and layers (all of x, or a slab of it) and marches in z over the cell layers that
-// touch them. Per cell row it keeps 12 butterflied values of the lower node layer and 12 carried results per cell in scratch.
-// Per cell and application: about 150 floating-point operations, and from memory u and w once each (3 values) and the modulus
-// once (28 bytes in FP32, 56 in FP64), plus the tile's halo, which the cache serves. No atomics: every node is written by one
-// team, in a fixed order, so results are bitwise repeatable (for a given tiling, which depends on the number of threads only
-// through the tile extents, and not at all on scheduling).
+// Work. A team takes a tile of node rows and layers (all of x, or a slab of it) and marches in z over the cell layers
+// that touch them. Per cell row it keeps 12 butterflied values of the lower node layer and 12 carried results per cell
+// in scratch. Per cell and application: about 150 floating-point operations, and from memory u and w once each (3
+// values) and the modulus once (28 bytes in FP32, 56 in FP64), plus the tile's halo, which the cache serves. No
+// atomics: every node is written by one team, in a fixed order, so results are bitwise repeatable (for a given tiling,
+// which depends on the number of threads only through the tile extents, and not at all on scheduling).
 //
 // Source: DESIGN of this library; the gather-product-scatter form it replaces is that of the fused-kernel text.
 #pragma once
@@ -79,8 +79,9 @@ struct ElasticityParityPortable {
 
   static constexpr int width = pack_width<Scalar>;
 
-  /// Scratch values per team: lower layer and carry per cell row, two node rows (6), one row of results (6 + 6), moduli.
-  std::size_t scratch_values() const {
+  /// Scratch values per team: lower layer and carry per cell row, two node rows (6), one row of results (6 + 6),
+  /// moduli.
+  KOKKOS_INLINE_FUNCTION std::size_t scratch_values() const {
     return static_cast<std::size_t>(columns) * (24 * static_cast<std::size_t>(tile_y + 1) + 2 * 6 + 2 * 6 + 1);
   }
 
@@ -93,7 +94,8 @@ struct ElasticityParityPortable {
 
   void choose_tiles(ExecutionSpace const& space) {
     index_t const threads = std::max<index_t>(1, static_cast<index_t>(space.concurrency()));
-    bool const on_host = Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename ExecutionSpace::memory_space>::accessible;
+    bool const on_host =
+        Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename ExecutionSpace::memory_space>::accessible;
     index_t const workers = on_host ? threads : 1024;
     auto const divide = [](index_t a, index_t b) { return (a + b - 1) / b; };
     index_t const longest_row = 512;
@@ -132,7 +134,8 @@ struct ElasticityParityPortable {
     return u[node + d * stride_u];
   }
 
-  // The x-butterfly of one node row: x[p][d][c] for the tile's cells c (global cell x0 - 1 + c). Cells outside are zero.
+  // The x-butterfly of one node row: x[p][d][c] for the tile's cells c (global cell x0 - 1 + c). Cells outside are
+  // zero.
   KOKKOS_FORCEINLINE_FUNCTION void load_row(member_type const& team, index_t x0, index_t row, Scalar* x) const {
     index_t const first_node = x0 - 1;  // left node of cell c is first_node + c
     // Interior cells have both nodes at hand and need no test.
@@ -159,8 +162,8 @@ struct ElasticityParityPortable {
         int const c = index < begin ? index : end + index - begin;
         index_t left = first_node + c;
         index_t right = left + 1;
-        bool const inside = left <= data.mx && wrap(left, data.mx, data.periodic[0]) &&
-                            wrap(right, data.mx, data.periodic[0]);
+        bool const inside =
+            left <= data.mx && wrap(left, data.mx, data.periodic[0]) && wrap(right, data.mx, data.periodic[0]);
         Scalar const a = inside ? value(row + left, d) : Scalar(0);
         Scalar const b = inside ? value(row + right, d) : Scalar(0);
         even[c] = a + b;
@@ -183,8 +186,9 @@ struct ElasticityParityPortable {
     });
   }
 
-  // One cell row of one cell layer. `lower_row`, `upper_row`: x-butterflies of node rows j and j + 1 of node layer k + 1.
-  // Adds to `below` (what this row gives to node row j) and writes `above` (to node row j + 1), both x-butterflied.
+  // One cell row of one cell layer. `lower_row`, `upper_row`: x-butterflies of node rows j and j + 1 of node layer k
+  // + 1. Adds to `below` (what this row gives to node row j) and writes `above` (to node row j + 1), both
+  // x-butterflied.
   KOKKOS_FORCEINLINE_FUNCTION void cell_row(member_type const& team, Scalar const* lower_row, Scalar const* upper_row,
                                             Scalar const* moduli, Scalar* layer, Scalar* carry, Scalar* below,
                                             Scalar* above) const {
@@ -242,7 +246,8 @@ struct ElasticityParityPortable {
     });
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void store_row(member_type const& team, index_t x0, index_t row, Scalar const* result) const {
+  KOKKOS_FORCEINLINE_FUNCTION void store_row(member_type const& team, index_t x0, index_t row,
+                                             Scalar const* result) const {
     int const count = static_cast<int>(math::min(tile_x, data.mx - x0));
     int const n = columns;
     for (int d = 0; d < 3; ++d) {
@@ -270,15 +275,16 @@ struct ElasticityParityPortable {
     int const n = columns;
     int const rows = static_cast<int>(y_end - y0) + 1;  // cell rows y0 - 1 ... y_end - 1
 
-    Scalar* const scratch = aligned(team.team_scratch(1).get_shmem(
-        static_cast<int>(scratch_values() * sizeof(Scalar) + scratch_alignment)));
+    Scalar* const scratch = aligned(
+        team.team_scratch(1).get_shmem(static_cast<int>(scratch_values() * sizeof(Scalar) + scratch_alignment)));
     Scalar* const layer = scratch;
     Scalar* const carry = layer + index_t(12) * (tile_y + 1) * n;
     Scalar* node_rows[2] = {carry + index_t(12) * (tile_y + 1) * n, carry + index_t(12) * (tile_y + 1) * n + 6 * n};
     Scalar* results[2] = {node_rows[1] + 6 * n, node_rows[1] + 12 * n};
     Scalar* const moduli = results[1] + 6 * n;
 
-    team_loop(team, 24 * static_cast<int>(tile_y + 1) * n, [=](int index) BRICKWORK_INLINE_LAMBDA { layer[index] = Scalar(0); });
+    team_loop(team, 24 * static_cast<int>(tile_y + 1) * n,
+              [=](int index) BRICKWORK_INLINE_LAMBDA { layer[index] = Scalar(0); });
     team.team_barrier();
 
     // Cell layers z0 - 1 ... z_end - 1. Before each, `layer` holds the xy-butterfly of its lower node layer.

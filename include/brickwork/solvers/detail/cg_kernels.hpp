@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fused vector kernels of conjugate gradients over nodal vectors (three components per node).
 //
-// Every kernel reads each operand once. Values per node: dot 6; update reads 12 + 1, writes 6; direction reads 6 + 1, writes 3.
-// Sums accumulate in double precision whatever the vectors hold. Scalars (alpha, beta) are read from device memory, so that the
-// host need not wait for them.
+// Every kernel reads each operand once. Values per node: dot 6; update reads 12 + 1, writes 6; direction reads 6 + 1,
+// writes 3. Sums accumulate in double precision whatever the vectors hold. Scalars (alpha, beta) are read from device
+// memory, so that the host need not wait for them.
 #pragma once
 
 #include "brickwork/core/fields.hpp"
@@ -155,7 +155,9 @@ struct CgImpose {
 template <class Inner>
 struct CgInvert {
   Inner* sums;
-  KOKKOS_FUNCTION void operator()(index_t node) const { sums[node] = sums[node] > Inner(0) ? 1 / sums[node] : Inner(0); }
+  KOKKOS_FUNCTION void operator()(index_t node) const {
+    sums[node] = sums[node] > Inner(0) ? 1 / sums[node] : Inner(0);
+  }
 };
 
 /// Rigid motions evaluated from node positions.
