@@ -60,10 +60,10 @@ index_t plan_memory(SimpProblem const& problem, MemoryState const& memory) {
   return bytes;
 }
 
-Settings describe_run(SimpConfig const& config, SimpOptimizer<Space> const& optimizer, MemoryState const& memory,
+Settings describe_run(SimpConfig const& config, BoundaryConditions const& conditions, MemoryState const& memory,
                       index_t bytes) {
   SimpProblem const& problem = config.problem;
-  BoxGrid const& grid = optimizer.grid();
+  BoxGrid const grid = simp_grid(problem);
   Settings settings{{"brickwork-simp", BRICKWORK_VERSION},
                     {"problem", problem.name},
                     {"grid", triple(problem.cells) + " cells, " + std::to_string(grid.cell_count()) + " in all"},
@@ -71,11 +71,11 @@ Settings describe_run(SimpConfig const& config, SimpOptimizer<Space> const& opti
                     {"stiffness", to_string(problem.stiffness)},
                     {"schedule", problem.schedule.name + ", " + std::to_string(problem.schedule.steps) + " steps"},
                     {"memory", format_bytes(double(bytes)) + " of " + format_bytes(double(memory.available)) + " free"},
-                    {"kernel", to_string(optimizer.kernel()) + ", " + to_string(problem.solver.precision)},
+                    {"kernel", to_string(simp_kernel(problem)) + ", " + to_string(problem.solver.precision)},
                     {"backend", std::string(Space::name()) + ", Kokkos " + BRICKWORK_KOKKOS_VERSION},
                     {"device", memory.device},
                     {"output", config.output.directory}};
-  auto const& resultants = optimizer.conditions().resultants;
+  auto const& resultants = conditions.resultants;
   for (std::size_t c = 0; c < resultants.size(); ++c) {
     char text[128];
     std::snprintf(text, sizeof text, "case %zu, resultant (%g, %g, %g)", c, resultants[c][0], resultants[c][1],
@@ -160,12 +160,12 @@ int run(SimpConfig const& config, bool force) {
 
   // Mesh, operator, solver: checked against the memory first, then allocated once.
   MemoryState const memory = memory_state();
-  boundary_conditions(problem, simp_grid(problem));
+  BoundaryConditions const conditions = boundary_conditions(problem, simp_grid(problem));
   index_t const bytes = plan_memory(problem, memory);
   RunDirectory directory(config.output.directory, force);
+  progress.header(describe_run(config, conditions, memory, bytes));
   Space const space;
   SimpOptimizer<Space> optimizer(space, problem);
-  progress.header(describe_run(config, optimizer, memory, bytes));
   for (auto const& warning : optimizer.warnings()) progress.warning(warning);
   directory.write_config(to_toml(config));
   Fields fields(config.output, directory, optimizer.grid());

@@ -54,6 +54,11 @@ index_t simp_bytes(SimpProblem const& problem) {
   return per_cell * grid.cell_count() + state_solver_bytes(grid, load_case_count(problem), problem.solver.precision);
 }
 
+ElasticityKernel simp_kernel(SimpProblem const& problem) {
+  return select_elasticity_kernel(elasticity_kernel_from_string(problem.solver.kernel),
+                                  simp_stiffness(problem, simp_grid(problem)));
+}
+
 template <class ExecutionSpace>
 SimpOptimizer<ExecutionSpace>::SimpOptimizer(ExecutionSpace const& space, SimpProblem const& problem)
     : space_(space),
@@ -72,44 +77,7 @@ SimpOptimizer<ExecutionSpace>::SimpOptimizer(ExecutionSpace const& space, SimpPr
     return allocate<field_type>(space_, std::string("brickwork::SimpOptimizer::") + name, cells);
   };
 
-  if (!problem.passive.empty()) {
-    passive_ = allocate<Kokkos::View<std::uint8_t*, memory_space>>(space_, "brickwork::SimpOptimizer::passive", cells);
-    for (std::size_t p = 0; p < problem.passive.size(); ++p) {
-      PassiveRegion const& region = problem.passive[p];
-      detail::MarkRegion mark;
-      mark.shape = region_shape(region.region);
-      for (int axis = 0; axis < 3; ++axis) {
-        mark.origin[axis] = grid_.origin()[axis];
-        mark.spacing[axis] = grid_.spacing()[axis];
-      }
-      mark.nx = grid_.cells()[0];
-      mark.ny = grid_.cells()[1];
-      mark.mark = region.solid ? 1 : 2;
-      mark.marks = passive_.data();
-      index_t count = 0;
-      Kokkos::parallel_reduce("brickwork::SimpOptimizer::passive", range(space_, cells), mark, count);
-      BRICKWORK_REQUIRE(count > 0, "passive region ",
-                        region.name.empty() ? std::to_string(p + 1) : "'" + region.name + "'",
-                        " selects no cell: ", describe(region.region));
-    }
-    auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, passive_);
-    double solid = 0, empty = 0;
-    for (index_t cell = 0; cell < cells; ++cell) {
-      solid += host(cell) == 1 ? 1 : 0;
-      empty += host(cell) == 2 ? 1 : 0;
-    }
-    double const least = mean_sum(grid_, solid);
-    double const most = 1 - mean_sum(grid_, empty);
-    BRICKWORK_REQUIRE(problem.volume_fraction >= least, "design: volume_fraction ", problem.volume_fraction,
-                      " is below the share of the passive solid cells; it must lie in [", least, ", ", most, "]");
-    BRICKWORK_REQUIRE(least < 1 && most > 0 && solid + empty < static_cast<double>(cells),
-                      "design: the passive regions leave no cell to design");
-    if (problem.volume_fraction > most) {
-      warnings_.push_back("the passive void leaves a volume of at most " + std::to_string(most) +
-                          ", so the volume constraint is inactive");
-    }
-  }
-
+  if (!problem.passive.empty()) mark_passive_cells();
   design_ = new_field("design");
   candidate_ = new_field("candidate");
   physical_ = new_field("physical_density");
@@ -121,6 +89,68 @@ SimpOptimizer<ExecutionSpace>::SimpOptimizer(ExecutionSpace const& space, SimpPr
   Kokkos::parallel_for("brickwork::SimpOptimizer::start", range(space_, cells),
                        detail::SetDesign{passive_.data(), nullptr, problem.volume_fraction, design_.data()});
   fence(space_, "brickwork::SimpOptimizer::SimpOptimizer");
+}
+
+template <class ExecutionSpace>
+void SimpOptimizer<ExecutionSpace>::mark_passive_cells() {
+  index_t const cells = grid_.cell_count();
+  passive_ = allocate<Kokkos::View<std::uint8_t*, memory_space>>(space_, "brickwork::SimpOptimizer::passive", cells);
+  for (std::size_t p = 0; p < problem_.passive.size(); ++p) {
+    PassiveRegion const& region = problem_.passive[p];
+    detail::MarkRegion mark;
+    mark.shape = region_shape(region.region);
+    for (int axis = 0; axis < 3; ++axis) {
+      mark.origin[axis] = grid_.origin()[axis];
+      mark.spacing[axis] = grid_.spacing()[axis];
+    }
+    mark.nx = grid_.cells()[0];
+    mark.ny = grid_.cells()[1];
+    mark.mark = region.solid ? 1 : 2;
+    mark.marks = passive_.data();
+    index_t count = 0;
+    Kokkos::parallel_reduce("brickwork::SimpOptimizer::passive", range(space_, cells), mark, count);
+    BRICKWORK_REQUIRE(count > 0, "passive region ",
+                      region.name.empty() ? std::to_string(p + 1) : "'" + region.name + "'",
+                      " selects no cell: ", describe(region.region));
+  }
+  auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, passive_);
+  std::vector<std::uint8_t> const marks(host.data(), host.data() + host.extent(0));
+  auto const solid = static_cast<double>(std::count(marks.begin(), marks.end(), 1));
+  auto const empty = static_cast<double>(std::count(marks.begin(), marks.end(), 2));
+  double const least = mean_sum(grid_, solid);
+  double const most = 1 - mean_sum(grid_, empty);
+  BRICKWORK_REQUIRE(problem_.volume_fraction >= least, "design: volume_fraction ", problem_.volume_fraction,
+                    " is below the share of the passive solid cells; it must lie in [", least, ", ", most, "]");
+  BRICKWORK_REQUIRE(least < 1 && most > 0 && solid + empty < static_cast<double>(cells),
+                    "design: the passive regions leave no cell to design");
+  if (problem_.volume_fraction > most) {
+    warnings_.push_back("the passive void leaves a volume of at most " + std::to_string(most) +
+                        ", so the volume constraint is inactive");
+  }
+  check_loads_on_void(marks);
+}
+
+template <class ExecutionSpace>
+void SimpOptimizer<ExecutionSpace>::check_loads_on_void(std::vector<std::uint8_t> const& marks) {
+  Index3 const m = grid_.nodes(), n = grid_.cells();
+  for (std::size_t c = 0; c < conditions_.load_cases.size(); ++c) {
+    auto const& loads = conditions_.load_cases[c];
+    std::size_t in_void = 0;
+    for (auto const& load : loads) {
+      index_t const x = load.node % m[0], y = (load.node / m[0]) % m[1], z = load.node / m[0] / m[1];
+      bool material = false;
+      for (int corner = 0; corner < 8; ++corner) {
+        index_t const i = x - (corner & 1), j = y - ((corner >> 1) & 1), k = z - (corner >> 2);
+        if (i < 0 || j < 0 || k < 0 || i >= n[0] || j >= n[1] || k >= n[2]) continue;
+        material = material || marks[static_cast<std::size_t>(grid_.cell_index(i, j, k))] != 2;
+      }
+      in_void += material ? 0 : 1;
+    }
+    std::string const what = "load case " + std::to_string(c) + " acts on " + std::to_string(in_void) + " of " +
+                             std::to_string(loads.size()) + " nodes inside passive void";
+    BRICKWORK_REQUIRE(in_void < loads.size(), what, ", so nothing can carry it; move the load or the void");
+    if (in_void > 0) warnings_.push_back(what);
+  }
 }
 
 template <class ExecutionSpace>

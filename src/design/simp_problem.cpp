@@ -98,6 +98,8 @@ void mbb_supported_a(SimpProblem& p) {
   mbb_a(p);
   p.supports.push_back({"roller z", PointRegion{{3, 0, 0.25}}, {false, false, true}});
   p.supports.push_back({"line z", BoxRegion{{0, 0, 0}, {0, 0, p.lengths[2]}}, {false, false, true}});
+  // All of the above lies at y = 0 and leaves the rotation about x. The loaded node bears no force along z.
+  p.supports.push_back({"top z", PointRegion{{0, 1, 0.25}}, {false, false, true}});
 }
 
 void bridge_a(SimpProblem& p) {

@@ -146,7 +146,11 @@ template <class Scalar, bool Masked>
 struct ParityDispatch<Kokkos::Cuda, Scalar, Masked> {
   static void apply(Kokkos::Cuda const& space, ElasticityData<Scalar> const& data, Scalar const* u, Scalar* w,
                     index_t stride_u, index_t stride_w) {
-    apply_parity_cuda<Scalar, Masked>(space, data, u, w, stride_u, stride_w);
+    if (parity_cuda_supports(data)) {
+      apply_parity_cuda<Scalar, Masked>(space, data, u, w, stride_u, stride_w);
+    } else {  // a node plane beyond 32-bit offsets
+      apply_parity_portable<Kokkos::Cuda, Scalar, Masked>(space, data, u, w, stride_u, stride_w);
+    }
   }
 };
 #endif

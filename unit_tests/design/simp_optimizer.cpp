@@ -197,6 +197,9 @@ TEST_CASE("problems that cannot be meant are refused, with what is wrong") {
   problem = small_cantilever();
   problem.passive.push_back({"speck", SphereRegion{{0, 0, 0}, 1e-3}, true});
   refused(problem, "selects nothing");
+  problem = small_cantilever({12, 8, 5});
+  problem.passive.push_back({"hole", BoxRegion{{1.8, 0.25, 0}, {2, 0.75, 0.5}}, false});
+  refused(problem, "inside passive void");
   problem = small_cantilever();
   problem.poisson = 0.5;
   refused(problem, "0.5");

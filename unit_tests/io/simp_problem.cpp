@@ -89,7 +89,7 @@ TEST_CASE("preset values") {
   CHECK(simp_preset("torsion").volume_fraction == 0.25);
   CHECK(simp_preset("mbb").volume_fraction == 0.5);
   CHECK(simp_preset("mbb").supports.size() == 2);
-  CHECK(simp_preset("mbb_supported").supports.size() == 4);
+  CHECK(simp_preset("mbb_supported").supports.size() == 5);
   SimpProblem const bridge = simp_preset("bridge");
   REQUIRE(bridge.supports.size() == 10);
   CHECK(bridge.supports[0].fixed == std::array<bool, 3>{true, true, true});

@@ -48,6 +48,10 @@ struct SimpResult {
 /// Bytes that a run on this problem allocates on the device, before anything is allocated.
 index_t simp_bytes(SimpProblem const& problem);
 
+/// The kernel that a run on this problem will use.
+/// \throws InputError where the one named cannot run
+ElasticityKernel simp_kernel(SimpProblem const& problem);
+
 /// The grid of a problem.
 BoxGrid simp_grid(SimpProblem const& problem);
 
@@ -92,6 +96,8 @@ class SimpOptimizer {
   double evaluate(ScheduleStage const& parameters, field_type const& derivative, field_type const& volume_derivative);
 
  private:
+  void mark_passive_cells();
+  void check_loads_on_void(std::vector<std::uint8_t> const& marks);
   bool report_best() const { return problem_.schedule.select_best && result_.step > 0 && best_step_ > 0; }
   void analyse_density(ScheduleStage const& parameters);
   void solve_states(SimpStep& record, ScheduleStage const& parameters, bool cold);

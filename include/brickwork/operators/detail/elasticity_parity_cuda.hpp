@@ -1,4 +1,34 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The body of the `parity` kernel for CUDA: w = K u on a box grid with a modulus per cell.
+//
+// Mathematics. With the Walsh-Hadamard butterfly u^_s = sum_n (-1)^(s.n) u_n over the corners n of a cell (bit 0 is x,
+// 1 is y, 2 is z), the element stiffness K0 splits into eight 3 x 3 blocks: f^_{s xor e_a, a} = E sum_b P_s[a][b]
+// u^_{s xor e_b, b}, and f_n = sum_s (-1)^(s.n) f^_s. Of the 72 block entries 45 are not zero. A butterfly factors into
+// one level per axis: x and y are done once for each node plane, and the two cell layers that touch it share them; the
+// same holds backwards for the sums. Cubes of a material with cubic symmetry (isotropic ones too) have seven
+// coefficients: the modulus scales these, shear blocks become (strain sum, stress, add), and 45 multiply-adds become
+// 30 operations.
+//
+// Layout. A warp owns 32 cell columns in x and R rows in y and marches over the cell layers of a chunk of planes in z.
+// Each thread keeps for its R columns the xy butterfly of the plane below (12 values) and the sums that the layer below
+// leaves for the next plane (12 values) in registers. The right and left neighbours come by warp shuffles, so that 30
+// of 32 lanes give results; rows meet in registers, the first row of a warp meets the warp below through shared memory.
+// The values of the next layer are loaded into registers a layer ahead (asm volatile: the compiler would sink the
+// loads to their use); row 0 of a plane is finished a layer late, so that its barrier stands behind these loads. Cells
+// outside the grid have modulus zero: their load never happens and the register keeps its initial zero; node indices
+// are clamped (or wrapped on a periodic axis) once, ahead of the loop. Two shapes of a block: 8 x 1 warps that hand
+// sums upwards through named barriers pair by pair, and (FP32) 8 x 2 warps in lockstep, twice as wide in x, which need
+// less of the L2 cache and serve where a row has an even number of tiles.
+//
+// Cost per cell (FP32, R = 2): 28 bytes of device memory (u, w, modulus once each; measured 28.5), 138 floating-point
+// operations (99 additions, 39 multiply(-add)s), about 190 instructions in all, times 32/30 in x and 16/15 in y for
+// halos. FP64 (R = 1): 56 bytes, 141 operations, times 8/7 in y. Bound by the L2 cache (80 % busy: halos and rows that
+// are not aligned to its sectors) and then by instruction issue (68 %). See perf_tests/RESULTS.md.
+//
+// Repeatability. No atomics; every sum has one order that depends neither on the shape of the blocks nor on the
+// chunks: results are bitwise repeatable, and equal for all launch configurations.
+//
+// Source: DESIGN.md section 4 (even-odd form); papers/simp-fused-kernels.txt section 3 for the operator itself.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -8,14 +38,18 @@
 
 #if defined(KOKKOS_ENABLE_CUDA) && defined(__CUDACC__)
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <stdexcept>
+#include <string>
 #include <type_traits>
 
 namespace brickwork::detail {
 namespace parity_cuda {
 
+/// Operands as the kernel takes them (see ElasticityData); a block gives planes [first, first + chunk) of its tile.
 template <class Scalar>
 struct Arguments {
   Scalar const* u;
@@ -37,6 +71,7 @@ __device__ __forceinline__ void barrier_arrive(int barrier) {
   asm volatile("bar.arrive %0, 64;" ::"r"(barrier) : "memory");
 }
 
+/// Two values in one shared-memory access.
 template <class S>
 struct Two;
 template <>
@@ -77,33 +112,23 @@ __device__ __forceinline__ void load_if(bool condition, double const* address, d
                : "memory");
 }
 
-template <int Policy>
 __device__ __forceinline__ void store_if(bool condition, float* address, float value) {
-  if constexpr (Policy == 1)
-    asm volatile("{.reg .pred p; setp.ne.u32 p, %0, 0; @p st.global.cs.f32 [%1], %2;}" ::"r"(unsigned(condition)),
-                 "l"(address), "f"(value)
-                 : "memory");
-  else
-    asm volatile("{.reg .pred p; setp.ne.u32 p, %0, 0; @p st.global.f32 [%1], %2;}" ::"r"(unsigned(condition)),
-                 "l"(address), "f"(value)
-                 : "memory");
+  asm volatile("{.reg .pred p; setp.ne.u32 p, %0, 0; @p st.global.f32 [%1], %2;}" ::"r"(unsigned(condition)),
+               "l"(address), "f"(value)
+               : "memory");
 }
-template <int Policy>
 __device__ __forceinline__ void store_if(bool condition, double* address, double value) {
-  if constexpr (Policy == 1)
-    asm volatile("{.reg .pred p; setp.ne.u32 p, %0, 0; @p st.global.cs.f64 [%1], %2;}" ::"r"(unsigned(condition)),
-                 "l"(address), "d"(value)
-                 : "memory");
-  else
-    asm volatile("{.reg .pred p; setp.ne.u32 p, %0, 0; @p st.global.f64 [%1], %2;}" ::"r"(unsigned(condition)),
-                 "l"(address), "d"(value)
-                 : "memory");
+  asm volatile("{.reg .pred p; setp.ne.u32 p, %0, 0; @p st.global.f64 [%1], %2;}" ::"r"(unsigned(condition)),
+               "l"(address), "d"(value)
+               : "memory");
 }
 
 __device__ __forceinline__ float fused(float a, float b, float c) { return fmaf(a, b, c); }
 __device__ __forceinline__ double fused(double a, double b, double c) { return fma(a, b, c); }
 
-/// Cube-shaped cell, material with cubic symmetry: seven coefficients.
+/// Cube-shaped cell, material with cubic symmetry: seven coefficients. apply() takes the xy butterflies p and m of the
+/// lower and the upper node plane and what the layer below left for the lower plane (carry); it gives the sums of the
+/// lower plane and what this layer leaves for the upper one, and moves m to p.
 template <class S>
 struct CubeBlocks {
   S normal, trace, shear, twist, bend, cross, warp;
@@ -308,20 +333,22 @@ bool cube_blocks(GeneralBlocks<S> const& g, CubeBlocks<S>& c) {
   return cube;
 }
 
-template <class S, bool Masked, class Blocks, int R, int T, int Policy>
+/// What a thread carries from layer to layer.
+template <class S, bool Masked, int R>
 struct March {
-  // Loop-carried values of a thread.
+  // Per cell column: xy butterfly of the lower plane, and sums left for it.
   S previous[R][4][3];
   S carry[R][4][3];
-  S u[R + 1][3];
+  S u[R + 1][3];  // of the plane, and moduli of the layer, loaded ahead
   S e[R];
   std::uint32_t mask[R + 1];     // of the plane whose u is loaded
   std::uint32_t history[R + 1];  // masks of the planes in use, the newest in the low byte
 
+  // Offsets of rows, advanced from plane to plane; added to base addresses that hold the lane's column.
   std::uint32_t node[R + 1];
   std::uint32_t cell[R];
-  bool inside[R];
-  bool store[R];
+  bool inside[R];  // the cell exists
+  bool store[R];   // this thread gives the node's result
 
   S const* base_u[3];
   S const* base_e;
@@ -333,9 +360,7 @@ struct March {
     for (int c = 0; c < 3; ++c) u[r][c] = load(base_u[c] + node[r]);
     if constexpr (Masked) mask[r] = load(base_mask + node[r]);
   }
-  __device__ __forceinline__ void load_cell(int r, Arguments<S> const& a) {
-    load_if(inside[r], base_e + cell[r], e[r]);
-  }
+  __device__ __forceinline__ void load_cell(int r) { load_if(inside[r], base_e + cell[r], e[r]); }
   // Nodes of row r at an offset; age: planes between theirs and the last one that x_modes has seen.
   __device__ __forceinline__ void store_nodes(int r, bool condition, std::uint32_t offset, int age,
                                               Arguments<S> const& a, S const (&f)[2][3]) {
@@ -353,7 +378,7 @@ struct March {
       }
     }
 #pragma unroll
-    for (int c = 0; c < 3; ++c) store_if<Policy>(condition, base_w[c] + offset, v[c]);
+    for (int c = 0; c < 3; ++c) store_if(condition, base_w[c] + offset, v[c]);
   }
   __device__ __forceinline__ void x_modes(int r, S (&x)[2][3]) {
     if constexpr (Masked) {
@@ -382,9 +407,12 @@ struct March {
   }
 };
 
-template <class S, bool Masked, class Blocks, int R, int T, int MinBlocks, int Unroll, bool Pairs, int X, int Policy>
+/// R rows per thread, T warps per block of which X stand side by side in x.
+template <class S, bool Masked, class Blocks, int R, int T, int MinBlocks, bool Pairs, int X>
 __global__ void __launch_bounds__(32 * T, MinBlocks) parity_kernel(Arguments<S> const a, Blocks const blocks) {
-  // Six values of every thread for the warp above, in two buffers that take turns.
+  static_assert(!Pairs || (X == 1 && T == 8), "pairs of warps take the 16 named barriers of a block");
+  // Six values of every thread for the warp above: one buffer handed over by barriers of two warps (Pairs), or two that
+  // take turns, with a barrier of the block for each layer.
   using Pair = typename Two<S>::type;
   constexpr int half = T * 96;
   __shared__ Pair exchange[(Pairs ? 1 : 2) * half];
@@ -398,7 +426,7 @@ __global__ void __launch_bounds__(32 * T, MinBlocks) parity_kernel(Arguments<S> 
   int const first = (rest / a.tiles_y) * a.chunk;
   int const last = min(first + a.chunk, a.mz);
 
-  March<S, Masked, Blocks, R, T, Policy> s;
+  March<S, Masked, R> s;
   int const x = tile_x * 30 - 1 + lane;
   int const y0 = tile_y * (Y * R - 1) - 1 + warp_y * R;
   auto const wrap = [](int i, int n) { return ((i % n) + n) % n; };
@@ -427,9 +455,11 @@ __global__ void __launch_bounds__(32 * T, MinBlocks) parity_kernel(Arguments<S> 
   }
   Pair* const put = exchange + warp * 96 + lane;
   Pair const* const get = exchange + (warp_y > 0 ? warp - X : warp) * 96 + lane;
-  int buffer = 0;
-  int const full_below = warp, full_above = warp + 1 < T ? warp + 1 : 15;
-  int const empty_below = warp > 0 ? T - 1 + warp : 0, empty_above = warp + 1 < T ? T + warp : 15;
+  [[maybe_unused]] int buffer = 0;
+  // Barriers by warp: full = the warp below has given, empty = the warp above has taken. The lowest and the topmost
+  // warp have one of their own (0 and 15) on which they do both parts.
+  [[maybe_unused]] int const full_below = warp, full_above = warp + 1 < T ? warp + 1 : 15;
+  [[maybe_unused]] int const empty_below = warp > 0 ? T - 1 + warp : 0, empty_above = warp + 1 < T ? T + warp : 15;
   bool const below = first > 0 || a.periodic_z;
   // Offsets count from node plane (cell layer) first - 1, so that they stay below 2^32 whatever the size of the grid.
   index_t const origin = static_cast<index_t>(first - 1) * a.plane_nodes;
@@ -460,10 +490,10 @@ __global__ void __launch_bounds__(32 * T, MinBlocks) parity_kernel(Arguments<S> 
 #pragma unroll
     for (int r = 0; r <= R; ++r) s.load_nodes(r, a);
 #pragma unroll
-    for (int r = 0; r < R; ++r) s.load_cell(r, a);
+    for (int r = 0; r < R; ++r) s.load_cell(r);
   };
-  S sum[2][3] = {};
-  bool ready = false;
+  S sum[2][3] = {};    // x modes of row 0 of the last plane, without the share of the warp below
+  bool ready = false;  // there is such a plane, and this thread gives its result
   if constexpr (Pairs) {
     if (warp == 0) barrier_arrive(full_below);
     barrier_arrive(full_above);
@@ -485,6 +515,7 @@ __global__ void __launch_bounds__(32 * T, MinBlocks) parity_kernel(Arguments<S> 
     s.store_nodes(0, ready, offset, age, a, sum);
     ready = s.store[0];
   };
+  // One cell layer: gives its lower plane (emit; else only what it leaves for the upper one) and loads the next layer.
   auto const step = [&](auto emit, auto prefetch) {
     S x[R + 1][2][3];
 #pragma unroll
@@ -526,6 +557,7 @@ __global__ void __launch_bounds__(32 * T, MinBlocks) parity_kernel(Arguments<S> 
   };
   using Yes = std::true_type;
   using No = std::false_type;
+  // A first plane below plane 0 is the last one of a periodic axis; after it the base addresses count as usual.
   auto const unwrap = [&] {
     if (first == 0) {
 #pragma unroll
@@ -574,7 +606,7 @@ __global__ void __launch_bounds__(32 * T, MinBlocks) parity_kernel(Arguments<S> 
   }
   // The plane that a periodic axis wraps to is loaded outside the main loop.
   int const end = full - 1 - (a.periodic_z && full == a.nz ? 1 : 0);
-#pragma unroll Unroll
+#pragma unroll 1
   for (; k < end; ++k) {
     step(Yes{}, Yes{});
   }
@@ -601,22 +633,24 @@ int resident_blocks(Kernel kernel, int threads) {
   cudaGetDevice(&device);
   cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
   cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, 0);
-  return processors * (blocks > 0 ? blocks : 1);
+  return processors * std::max(blocks, 1);
 }
 
-template <class S, bool Masked, class Blocks, int R, int T, int MinBlocks, int Unroll, bool Pairs, int X, int Policy>
+template <class S, bool Masked, class Blocks, int R, int T, int MinBlocks, bool Pairs, int X>
 void launch(cudaStream_t stream, ElasticityData<S> const& data, Blocks const& blocks, S const* u, S* w,
             index_t stride_u, index_t stride_w) {
-  auto* const kernel = parity_kernel<S, Masked, Blocks, R, T, MinBlocks, Unroll, Pairs, X, Policy>;
+  auto* const kernel = parity_kernel<S, Masked, Blocks, R, T, MinBlocks, Pairs, X>;
   static int const resident = resident_blocks(kernel, 32 * T);
   constexpr int Y = T / X;
   index_t const tiles_x = (data.mx + 30 * X - 1) / (30 * X);
   index_t const tiles_y = (data.my + Y * R - 2) / (Y * R - 1);
   index_t const columns = tiles_x * tiles_y;
-  // Planes per block: few waves of blocks, little work done twice (a layer and a half at the start of each block).
-  index_t chunk = data.mz;
+  // Planes per block: few waves of blocks, little work done twice (a layer and a half at the start of each block), and
+  // 32-bit offsets inside a chunk.
+  index_t const most = (index_t(1) << 32) / (data.mx * data.my) - 4;
+  index_t chunk = 1;
   double best = 1e300;
-  for (index_t pieces = 1; pieces <= data.mz && pieces <= 4096; ++pieces) {
+  for (index_t pieces = (data.mz + most - 1) / most; pieces <= data.mz; ++pieces) {
     index_t const planes = (data.mz + pieces - 1) / pieces;
     index_t const count = columns * ((data.mz + planes - 1) / planes);
     double const cost = double((count + resident - 1) / resident) * (double(planes) + 1.5);
@@ -624,7 +658,7 @@ void launch(cudaStream_t stream, ElasticityData<S> const& data, Blocks const& bl
       best = cost;
       chunk = planes;
     }
-    if (count > 64 * index_t(resident)) break;
+    if (pieces >= 64 && count > 4 * index_t(resident)) break;
   }
   Arguments<S> a;
   a.u = u;
@@ -653,19 +687,52 @@ void launch(cudaStream_t stream, ElasticityData<S> const& data, Blocks const& bl
 
 }  // namespace parity_cuda
 
+/// Whether apply_parity_cuda takes a grid: offsets of five planes fit 32 bits (8.5e8 nodes per plane), as do counts of
+/// cells along an axis.
+template <class Scalar>
+bool parity_cuda_supports(ElasticityData<Scalar> const& data) {
+  return data.mx * data.my <= (index_t(1) << 32) / 5 && data.mx < (index_t(1) << 30) && data.my < (index_t(1) << 30) &&
+         data.mz < (index_t(1) << 30);
+}
+
+/// w = K u on the instance's stream: no synchronization, no allocation, no atomics, bitwise repeatable. Component d of
+/// node a stands at [a + d component_stride]; u and w must not overlap. With Masked (data.mask must then be set) the
+/// constrained components of u count as zero and w = u there; without, data.mask is not read. The blocks of
+/// data.parity must have the zeros of an axis-aligned orthotropic material. Requires parity_cuda_supports(data).
+/// Errors: std::runtime_error where the launch fails.
 template <class Scalar, bool Masked>
 void apply_parity_cuda(Kokkos::Cuda const& space, ElasticityData<Scalar> const& data, Scalar const* u, Scalar* w,
                        index_t component_stride_u, index_t component_stride_w) {
   using namespace parity_cuda;
-  constexpr int R = sizeof(Scalar) == 4 ? 2 : 1;
-  auto const general = general_blocks(data.parity);
+  cudaStream_t const stream = space.cuda_stream();
+  auto const run = [&](auto const& blocks) {
+    using Blocks = std::decay_t<decltype(blocks)>;
+    if constexpr (sizeof(Scalar) == 4) {
+      // The wide shape needs less of the L2 cache; an odd number of tiles along x would leave half a block idle.
+      index_t const tiles = (data.mx + 29) / 30;
+      bool const wide = (tiles % 2 == 0 || tiles > 24) && data.mx * data.my * data.mz > (index_t(1) << 22);
+      if (wide) {
+        launch<Scalar, Masked, Blocks, 2, 16, 1, false, 2>(stream, data, blocks, u, w, component_stride_u,
+                                                           component_stride_w);
+      } else {
+        launch<Scalar, Masked, Blocks, 2, 8, 2, true, 1>(stream, data, blocks, u, w, component_stride_u,
+                                                         component_stride_w);
+      }
+    } else {
+      launch<Scalar, Masked, Blocks, 1, 8, 2, true, 1>(stream, data, blocks, u, w, component_stride_u,
+                                                       component_stride_w);
+    }
+  };
+  GeneralBlocks<Scalar> const general = general_blocks(data.parity);
   CubeBlocks<Scalar> cube;
   if (cube_blocks(general, cube)) {
-    launch<Scalar, Masked, CubeBlocks<Scalar>, R, 8, 2, 1, true, 1, 0>(space.cuda_stream(), data, cube, u, w,
-                                                                       component_stride_u, component_stride_w);
+    run(cube);
   } else {
-    launch<Scalar, Masked, GeneralBlocks<Scalar>, R, 8, 2, 1, true, 1, 0>(space.cuda_stream(), data, general, u, w,
-                                                                          component_stride_u, component_stride_w);
+    run(general);
+  }
+  cudaError_t const error = cudaGetLastError();
+  if (error != cudaSuccess) {
+    throw std::runtime_error(std::string("brickwork: the parity kernel did not start: ") + cudaGetErrorString(error));
   }
 }
 
