@@ -160,12 +160,13 @@ int run(SimpConfig const& config, bool force) {
 
   // Mesh, operator, solver: checked against the memory first, then allocated once.
   MemoryState const memory = memory_state();
-  BoundaryConditions const conditions = boundary_conditions(problem, simp_grid(problem));
   index_t const bytes = plan_memory(problem, memory);
-  RunDirectory directory(config.output.directory, force);
+  BoundaryConditions const conditions = boundary_conditions(problem, simp_grid(problem));
   progress.header(describe_run(config, conditions, memory, bytes));
   Space const space;
   SimpOptimizer<Space> optimizer(space, problem);
+  // Everything that can be refused has been: from here on the output directory may be touched.
+  RunDirectory directory(config.output.directory, force);
   for (auto const& warning : optimizer.warnings()) progress.warning(warning);
   directory.write_config(to_toml(config));
   Fields fields(config.output, directory, optimizer.grid());
@@ -235,7 +236,7 @@ int run(SimpConfig const& config, bool force) {
   if (summary.capped_solves > 0) {
     progress.warning(std::to_string(summary.capped_solves) +
                      " solve(s) ended above the tolerance; history.csv says which");
-    return capped;
+    return interrupted ? failed : capped;
   }
   return interrupted ? failed : finished;
 }
@@ -252,9 +253,9 @@ int main(int argc, char* argv[]) {
       return finished;
     }
 #if defined(KOKKOS_ENABLE_OPENMP)
-    // Threads stay where their data is; a user's own setting wins. Kokkos reads these once, at initialization.
-    setenv("OMP_PROC_BIND", "spread", 0);
-    setenv("OMP_PLACES", "threads", 0);
+    // Kokkos warns where this is unset. The OpenMP runtime has read its environment by now: whoever wants threads bound
+    // sets OMP_PROC_BIND before the start.
+    setenv("OMP_PROC_BIND", "false", 0);
 #endif
     // Arguments are ours alone, so Kokkos gets its settings as a command line, which every version understands.
     std::vector<std::string> words{argv[0]};

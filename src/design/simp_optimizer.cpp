@@ -40,8 +40,21 @@ SolveStatus worse(SolveStatus a, SolveStatus b) { return static_cast<int>(a) > s
 
 double mean_sum(BoxGrid const& grid, double sum) { return sum / static_cast<double>(grid.cell_count()); }
 
-// The sensitivity floors of the source's code; they decide how void design variables drift.
+// The sensitivity floors of the source's code; they decide how void design variables drift. The source's numbers belong
+// to unit force, modulus 1 and cells of side 2; compliance goes with force^2 / (modulus x side), and so does its floor.
 constexpr double sensitivity_floor = 1e-12;
+
+double compliance_unit(SimpProblem const& problem, BoundaryConditions const& conditions, BoxGrid const& grid) {
+  double force = 0;
+  for (auto const& load_case : conditions.load_cases) {
+    double total = 0;
+    for (auto const& load : load_case) total += std::hypot(load.force[0], load.force[1], load.force[2]);
+    force = std::max(force, total);
+  }
+  Vec3 const h = grid.spacing();
+  double const side = problem.stiffness == StiffnessScale::reference_cube ? 2.0 : std::cbrt(h[0] * h[1] * h[2]);
+  return force * force / (problem.young * side / 2);
+}
 
 }  // namespace
 
@@ -201,7 +214,9 @@ void SimpOptimizer<ExecutionSpace>::sensitivities(ScheduleStage const& parameter
   for (int c = 0; c < solver_->load_cases(); ++c) {
     solver_->cell_energies(space_, c, weights_[static_cast<std::size_t>(c)], c > 0, candidate_);
   }
-  double const cap = floored && problem_.schedule.floor_sensitivities ? -sensitivity_floor : 0.0;
+  double const cap = floored && problem_.schedule.floor_sensitivities
+                         ? -sensitivity_floor * compliance_unit(problem_, conditions_, grid_)
+                         : 0.0;
   auto const cells = range(space_, grid_.cell_count());
   Kokkos::parallel_for("brickwork::SimpOptimizer::sensitivity", cells,
                        detail::PhysicalSensitivity{

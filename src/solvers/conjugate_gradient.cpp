@@ -279,8 +279,8 @@ SolveResult ConjugateGradient<ExecutionSpace, Outer, Inner>::solve(ExecutionSpac
     if (broken) break;
     reference = truth;
     if (claims && truth > target) {
-      failed_checks = truth < 0.9 * best_truth ? 0 : failed_checks + 1;
-      if (failed_checks >= 3) {
+      failed_checks = truth < 0.5 * best_truth ? 0 : failed_checks + 1;
+      if (failed_checks >= 2) {
         result.status = SolveStatus::stalled;
         break;
       }

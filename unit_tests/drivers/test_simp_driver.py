@@ -85,6 +85,18 @@ def load_on_fixed_degrees_of_freedom(bench):
     bench.refused(problem(loads=tip(region='plane = {axis = "x", at = 0}')), "load 'tip'", "fixed degrees of freedom")
 
 
+CORNER_VOID = '[[passive]]\nbox = {lower = [1.5, 0.5, 0.5], upper = [2, 1, 1]}\nstate = "void"\n'
+
+
+@case
+def load_on_passive_void(bench):
+    """All of it: refused, before a directory is made. Some of it: a warning with the number of nodes."""
+    bench.refused(problem(loads=tip(region="point = [2, 1, 1]"), passive=CORNER_VOID), "passive void")
+    run, output = bench.simp(problem(passive=CORNER_VOID), "--steps", "1")
+    # The tip's face has 5 x 5 nodes; those that touch void cells only are 2 x 2.
+    check(any("4 of 25 nodes" in text for text in summary(output)["warnings"]), summary(output)["warnings"], run)
+
+
 @case
 def load_region_that_selects_nothing(bench):
     # Between the nodes, and outside of the box.
@@ -203,18 +215,18 @@ def radius_beyond_the_box_keeps_the_volume(bench):
 
 @case
 def units_do_not_matter(bench):
-    """Young's modulus 1 or 210e9: the same design, and a compliance in the ratio of the moduli."""
+    """Young's modulus 1 or 210e9, force 1 or 1e-3: the same design, and a compliance in the ratio of force^2 / modulus."""
     for schedule in ('protocol = "A"\nsteps = 12', 'protocol = "B"\nsteps = 12', 'protocol = "constant"\nsteps = 6'):
         results = []
-        for young in (1.0, 210e9):
-            _, output = bench.simp(problem(material="young = %r" % young, schedule=schedule,
+        for young, force in ((1.0, 1.0), (210e9, 1.0), (210e9, 1e-3), (1e-6, 1e3)):
+            _, output = bench.simp(problem(material="young = %r" % young, schedule=schedule, loads=tip("[0, %r, 0]" % -force),
                                            solver='precision = "fp64"\ntolerance = 1e-8'))
-            results.append((density(output), [float(row["compliance"]) * young for row in history(output)]))
-        (soft, c_soft), (stiff, c_stiff) = results
-        largest = max(abs(a - b) for a, b in zip(soft, stiff))
-        check(largest < 1e-5, "%s: densities differ by %g" % (schedule, largest))
-        for a, b in zip(c_soft, c_stiff):
-            check(close(a, b, 1e-5), "%s: scaled compliances %s and %s" % (schedule, c_soft, c_stiff))
+            results.append((density(output), [float(row["compliance"]) * young / force**2 for row in history(output)]))
+        for other, c_other in results[1:]:
+            largest = max(abs(a - b) for a, b in zip(results[0][0], other))
+            check(largest < 1e-5, "%s: densities differ by %g" % (schedule, largest))
+            for a, b in zip(results[0][1], c_other):
+                check(close(a, b, 1e-5), "%s: scaled compliances %s and %s" % (schedule, results[0][1], c_other))
 
 
 # ---------------------------------------------------------------------------------------------------------- files
@@ -317,6 +329,9 @@ def existing_directory(bench):
     bad = bench.config(problem(loads=tip(region='plane = {axis = "x", at = 0}')))
     bench.one_line(bench.run(bench.command(bad, "--force", output=output)), 2, ["fixed degrees of freedom"])
     check(content(output) == before, "a refused run with --force changed the directory")
+    bad = bench.config(problem(loads=tip(region="point = [2, 1, 1]"), passive=CORNER_VOID))
+    bench.one_line(bench.run(bench.command(bad, "--force", output=output)), 2, ["void"])
+    check(content(output) == before, "a load on passive void, with --force, changed the directory")
     run = bench.run(bench.command(config, "--force", output=output))
     check(run.code == 0, run)
     after = content(output)
@@ -397,12 +412,11 @@ def capped_solve(bench):
     check("3 solve(s) ended above the tolerance" in run.out + run.err, run)
 
 
-@case
-def interrupted_run(bench):
-    """Ctrl-C after some steps leaves what there is, and says so."""
+def interrupt(bench, *arguments):
+    """Starts a long run, sends Ctrl-C after some steps; returns (run, output directory)."""
     output = bench.fresh()
     command = bench.command(bench.config(problem(cells=(24, 12, 12), schedule='protocol = "constant"\nsteps = 100000',
-                                                 output="every = 0")), output=output)
+                                                 output="every = 0")), *arguments, output=output)
     with subprocess.Popen(command, cwd=bench.directory, env=bench.environment, text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE) as process:
         file, end = os.path.join(output, "history.csv"), time.monotonic() + 60
@@ -414,13 +428,26 @@ def interrupted_run(bench):
         except subprocess.TimeoutExpired:
             process.kill()
             raise
-    run = Run(command, process.returncode, out, err)
+    return Run(command, process.returncode, out, err), output
+
+
+@case
+def interrupted_run(bench):
+    """Ctrl-C after some steps leaves what there is, and says so."""
+    run, output = interrupt(bench)
     check(run.code == 1, run)
     check("interrupted after" in run.out, "the message must say that the run was interrupted", run)
     record, rows = summary(output), history(output)
     check(record["status"] == "interrupted" and record["steps"] == len(rows) > 0, record)
     check(len(density(output)) == 24 * 12 * 12, "density.vti")
     check(rows[-1]["seconds"] is not None, "the last row is whole: %s" % rows[-1])
+
+
+@case
+def interrupted_run_with_capped_solves(bench):
+    """Exit code 3 means finished; an interrupted run is not, whatever its solves did."""
+    run, output = interrupt(bench, "--set", "solver.max_iterations=3")
+    check(run.code == 1 and summary(output)["status"] == "interrupted", run)
 
 
 @case

@@ -2,8 +2,10 @@
 // Storage of nodal vectors and cell fields, and their allocation on an execution-space instance.
 #pragma once
 
+#include <exception>
 #include <string>
 
+#include "brickwork/core/check.hpp"
 #include "brickwork/core/kokkos_compat.hpp"
 
 namespace brickwork {
@@ -22,9 +24,17 @@ using NodeMask = Kokkos::View<std::uint8_t*, Kokkos::LayoutLeft, MemorySpace>;
 
 /// Allocates `ViewType` with the given leading extent and fills it with zeros on `space`.
 /// The allocation may wait for the device (as every allocation does); the fill does not.
+/// \throws OutOfMemory with the label and the bytes where there is not enough memory
 template <class ViewType, class ExecutionSpace>
 ViewType allocate(ExecutionSpace const& space, std::string const& label, index_t extent) {
-  ViewType view(Kokkos::view_alloc(Kokkos::WithoutInitializing, label), static_cast<std::size_t>(extent));
+  ViewType view;
+  try {
+    view = ViewType(Kokkos::view_alloc(Kokkos::WithoutInitializing, label), static_cast<std::size_t>(extent));
+  } catch (std::exception const&) {  // every version of Kokkos has a type of its own, with a text of many lines
+    throw OutOfMemory(detail::concatenate("cannot allocate ", label, ", ",
+                                          ViewType::required_allocation_size(static_cast<std::size_t>(extent)),
+                                          " bytes"));
+  }
   Kokkos::deep_copy(space, view, typename ViewType::non_const_value_type(0));
   return view;
 }
