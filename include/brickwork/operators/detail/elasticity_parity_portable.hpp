@@ -140,8 +140,10 @@ struct ElasticityParityPortable {
     index_t const first_node = x0 - 1;  // left node of cell c is first_node + c
     // Interior cells have both nodes at hand and need no test.
     int const begin = static_cast<int>(math::max<index_t>(0, -first_node));
-    int const end = static_cast<int>(math::max<index_t>(begin, math::min<index_t>(columns, data.mx - 1 - first_node)));
+    int const end =
+        static_cast<int>(math::max<index_t>(begin, math::min<index_t>(tile_x + 1, data.mx - 1 - first_node)));
     int const n = columns;
+    int const edges = begin + static_cast<int>(tile_x) + 1 - end;  // what pads the row to whole packs stays zero
     for (int d = 0; d < 3; ++d) {
       Scalar const* const source = u + d * stride_u + row + first_node;
       std::uint8_t const* const mask = Masked ? data.mask + row + first_node : nullptr;
@@ -158,7 +160,7 @@ struct ElasticityParityPortable {
         odd[c] = left - right;
       };
       team_loop(team, end - begin, [=](int c) BRICKWORK_INLINE_LAMBDA { cell(begin + c); });
-      team_loop(team, begin + n - end, [=](int index) BRICKWORK_INLINE_LAMBDA {
+      team_loop(team, edges, [=](int index) BRICKWORK_INLINE_LAMBDA {
         int const c = index < begin ? index : end + index - begin;
         index_t left = first_node + c;
         index_t right = left + 1;
@@ -175,13 +177,12 @@ struct ElasticityParityPortable {
   KOKKOS_FORCEINLINE_FUNCTION void load_moduli(member_type const& team, index_t x0, index_t j, index_t k,
                                                Scalar* moduli) const {
     Scalar const* const row = data.moduli + data.nx * (j + data.ny * k) + (x0 - 1);
-    int const n = columns;
     int const begin = x0 == 0 ? 1 : 0;
     int const end = static_cast<int>(math::min(tile_x + 1, data.nx + 1 - x0));
     team_loop(team, end - begin, [=](int c) BRICKWORK_INLINE_LAMBDA { moduli[begin + c] = row[begin + c]; });
-    team_loop(team, begin + n - end, [=](int index) BRICKWORK_INLINE_LAMBDA {
+    team_loop(team, begin + static_cast<int>(tile_x) + 1 - end, [=](int index) BRICKWORK_INLINE_LAMBDA {
       int const c = index < begin ? index : end + index - begin;
-      // Only the wrapped cell left of the box counts; the others pad the row.
+      // Of the cells outside the box only the wrapped one on the left counts.
       moduli[c] = c == 0 && data.periodic[0] ? row[data.nx] : Scalar(0);
     });
   }
@@ -283,8 +284,8 @@ struct ElasticityParityPortable {
     Scalar* results[2] = {node_rows[1] + 6 * n, node_rows[1] + 12 * n};
     Scalar* const moduli = results[1] + 6 * n;
 
-    team_loop(team, 24 * static_cast<int>(tile_y + 1) * n,
-              [=](int index) BRICKWORK_INLINE_LAMBDA { layer[index] = Scalar(0); });
+    team_loop(team, static_cast<int>(scratch_values()),
+              [=](int index) BRICKWORK_INLINE_LAMBDA { scratch[index] = Scalar(0); });
     team.team_barrier();
 
     // Cell layers z0 - 1 ... z_end - 1. Before each, `layer` holds the xy-butterfly of its lower node layer.
