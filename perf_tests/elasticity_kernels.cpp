@@ -49,23 +49,17 @@ struct Copy {
   KOKKOS_FUNCTION void operator()(index_t i) const { to[i] = from[i]; }
 };
 
+template <class Scalar>
 struct Fill {
-  float* values;
+  Scalar* values;
   KOKKOS_FUNCTION void operator()(index_t i) const {
-    values[i] = 0.25f + 0.75f * static_cast<float>((i * 2654435761LL) & 1023) / 1024.0f;
+    values[i] = static_cast<Scalar>(0.25 + 0.75 * static_cast<double>((i * 2654435761LL) & 1023) / 1024.0);
   }
 };
-struct FillDouble {
-  double* values;
-  KOKKOS_FUNCTION void operator()(index_t i) const {
-    values[i] = 0.25 + 0.75 * static_cast<double>((i * 2654435761LL) & 1023) / 1024.0;
-  }
-};
-void fill(Space const& space, float* values, index_t count) {
-  Kokkos::parallel_for("perf::fill", range(space, count), Fill{values});
-}
-void fill(Space const& space, double* values, index_t count) {
-  Kokkos::parallel_for("perf::fill", range(space, count), FillDouble{values});
+
+template <class Scalar>
+void fill(Space const& space, Scalar* values, index_t count) {
+  Kokkos::parallel_for("perf::fill", range(space, count), Fill<Scalar>{values});
 }
 
 double copy_bandwidth(Space const& space, index_t bytes) {

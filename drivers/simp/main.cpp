@@ -164,7 +164,7 @@ int run(SimpConfig const& config, bool force) {
   BoundaryConditions const conditions = boundary_conditions(problem, simp_grid(problem));
   progress.header(describe_run(config, conditions, memory, bytes));
   Space const space;
-  SimpOptimizer<Space> optimizer(space, problem);
+  SimpOptimizer<Space> optimizer(space, problem, &conditions);
   // Everything that can be refused has been: from here on the output directory may be touched.
   RunDirectory directory(config.output.directory, force);
   for (auto const& warning : optimizer.warnings()) progress.warning(warning);

@@ -23,19 +23,6 @@ NodeSelection selected(BoxGrid const& grid, Region const& region, std::string co
   return selection;
 }
 
-Vec3 motion_at(BoxGrid const& grid, RigidMotion const& motion, index_t node) {
-  Index3 const m = grid.nodes();
-  index_t const index[3] = {node % m[0], (node / m[0]) % m[1], node / m[0] / m[1]};
-  Vec3 y{}, u{};
-  for (int axis = 0; axis < 3; ++axis)
-    y[axis] = grid.origin()[axis] + grid.spacing()[axis] * static_cast<double>(index[axis]) - motion.center[axis];
-  for (int d = 0; d < 3; ++d) {
-    int const a = (d + 1) % 3, b = (d + 2) % 3;
-    u[d] = motion.translation[d] + motion.rotation[a] * y[b] - motion.rotation[b] * y[a];
-  }
-  return u;
-}
-
 }  // namespace
 
 BoundaryConditions boundary_conditions(SimpProblem const& problem, BoxGrid const& grid) {
@@ -104,7 +91,7 @@ BoundaryConditions boundary_conditions(SimpProblem const& problem, BoxGrid const
       for (auto const& mode : result.free_modes) {
         double work = 0, scale = 0;
         for (auto const& [node, force] : result.load_cases[c]) {
-          Vec3 const u = motion_at(grid, mode, node);
+          Vec3 const u = displacement(mode, grid.node_position(node));
           for (int d = 0; d < 3; ++d) {
             work += force[d] * u[d];
             scale += std::abs(force[d]) * (std::abs(u[d]) + 1e-3 * std::abs(mode.translation[d]));

@@ -87,16 +87,8 @@ void ConeFilter<ExecutionSpace>::set_radius(ExecutionSpace const& space, double 
         offsets.insert(offsets.end(), {i, j, k});
         weights.push_back(weight > 0 ? weight : 1.0);  // radius 0: the identity
       }
-  auto const count = static_cast<index_t>(weights.size());
-  offsets_ = allocate<Kokkos::View<index_t* [3], Kokkos::LayoutRight, memory_space>>(
-      space, "brickwork::ConeFilter::offsets", count);
-  weights_ = allocate<Kokkos::View<double*, memory_space>>(space, "brickwork::ConeFilter::weights", count);
-  fence(space, "brickwork::ConeFilter::set_radius::zero");
-  Kokkos::deep_copy(offsets_,
-                    Kokkos::View<index_t const* [3], Kokkos::LayoutRight, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(
-                        offsets.data(), weights.size()));
-  Kokkos::deep_copy(weights_, Kokkos::View<double const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(weights.data(),
-                                                                                                      weights.size()));
+  offsets_ = upload<Kokkos::View<index_t*, memory_space>>(offsets, "brickwork::ConeFilter::offsets");
+  weights_ = upload<Kokkos::View<double*, memory_space>>(weights, "brickwork::ConeFilter::weights");
   stencil_ = {};
   for (int axis = 0; axis < 3; ++axis) {
     stencil_.n[axis] = n[axis];
@@ -104,7 +96,7 @@ void ConeFilter<ExecutionSpace>::set_radius(ExecutionSpace const& space, double 
     stencil_.reach[axis] = reach[axis];
     stencil_.classes[axis] = std::min(n[axis], 2 * reach[axis] + 1);
   }
-  stencil_.offsets = static_cast<int>(count);
+  stencil_.offsets = static_cast<int>(weights.size());
   stencil_.offset = offsets_.data();
   stencil_.weight = weights_.data();
   index_t const entries = stencil_.classes[0] * stencil_.classes[1] * stencil_.classes[2];

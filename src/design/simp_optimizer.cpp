@@ -73,12 +73,13 @@ ElasticityKernel simp_kernel(SimpProblem const& problem) {
 }
 
 template <class ExecutionSpace>
-SimpOptimizer<ExecutionSpace>::SimpOptimizer(ExecutionSpace const& space, SimpProblem const& problem)
+SimpOptimizer<ExecutionSpace>::SimpOptimizer(ExecutionSpace const& space, SimpProblem const& problem,
+                                             BoundaryConditions const* conditions)
     : space_(space),
       problem_(problem),
-      grid_((validate(problem), simp_grid(problem))),
-      conditions_(boundary_conditions(problem, grid_)),
       warnings_(validate(problem)),
+      grid_(simp_grid(problem)),
+      conditions_(conditions ? *conditions : boundary_conditions(problem, grid_)),
       filter_(grid_) {
   warnings_.insert(warnings_.end(), conditions_.warnings.begin(), conditions_.warnings.end());
   weights_ = problem.load_case_weights;
@@ -145,12 +146,12 @@ void SimpOptimizer<ExecutionSpace>::mark_passive_cells() {
 
 template <class ExecutionSpace>
 void SimpOptimizer<ExecutionSpace>::check_loads_on_void(std::vector<std::uint8_t> const& marks) {
-  Index3 const m = grid_.nodes(), n = grid_.cells();
+  Index3 const n = grid_.cells();
   for (std::size_t c = 0; c < conditions_.load_cases.size(); ++c) {
     auto const& loads = conditions_.load_cases[c];
     std::size_t in_void = 0;
     for (auto const& load : loads) {
-      index_t const x = load.node % m[0], y = (load.node / m[0]) % m[1], z = load.node / m[0] / m[1];
+      auto const [x, y, z] = grid_.node_indices(load.node);
       bool material = false;
       for (int corner = 0; corner < 8; ++corner) {
         index_t const i = x - (corner & 1), j = y - ((corner >> 1) & 1), k = z - (corner >> 2);
@@ -330,12 +331,11 @@ SimpStep SimpOptimizer<ExecutionSpace>::step() {
   Schedule const& schedule = problem_.schedule;
   bool const valid = record.status == SolveStatus::converged && stage.penalization >= schedule.best_min_penalization &&
                      record.grayness < schedule.best_max_grayness;
-  if (schedule.select_best && valid && (best_step_ == 0 || record.compliance < best_result_.compliance)) {
+  if (schedule.select_best && valid && (best_result_.step == 0 || record.compliance < best_result_.compliance)) {
     Kokkos::deep_copy(space_, best_, physical_);
     best_result_ = result_;
-    best_step_ = record.step;
   }
-  bool const lost = schedule.select_best && schedule.restart_ratio > 0 && best_step_ > 0 &&
+  bool const lost = schedule.select_best && schedule.restart_ratio > 0 && best_result_.step > 0 &&
                     record.compliance > schedule.restart_ratio * best_result_.compliance;
   if (lost) {
     Kokkos::deep_copy(space_, design_, best_);

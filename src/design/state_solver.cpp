@@ -65,14 +65,6 @@ struct MaskFill {
   KOKKOS_FUNCTION void operator()(index_t i) const { mask[nodes[i]] = bits[i]; }
 };
 
-template <class View, class Value>
-View upload(std::vector<Value> const& values, std::string const& label) {
-  View view(Kokkos::view_alloc(Kokkos::WithoutInitializing, label), values.size());
-  Kokkos::View<Value const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const host(values.data(), values.size());
-  Kokkos::deep_copy(view, host);
-  return view;
-}
-
 template <class ExecutionSpace, class Outer, class Inner>
 class StateSolverImpl final : public StateSolver<ExecutionSpace> {
   using memory_space = typename ExecutionSpace::memory_space;

@@ -22,14 +22,6 @@ std::string direction_name(Eigen::Vector3d v) {
   return stream.str();
 }
 
-Vec3 node_position(BoxGrid const& grid, index_t node) {
-  Index3 const m = grid.nodes();
-  Vec3 const h = grid.spacing();
-  return {grid.origin()[0] + h[0] * static_cast<double>(node % m[0]),
-          grid.origin()[1] + h[1] * static_cast<double>((node / m[0]) % m[1]),
-          grid.origin()[2] + h[2] * static_cast<double>(node / m[0] / m[1])};
-}
-
 // Reduced row echelon form with partial pivoting; rows below the rank stay zero.
 void reduce(Eigen::MatrixXd& rows) {
   Eigen::Index pivot_row = 0;
@@ -50,6 +42,16 @@ void reduce(Eigen::MatrixXd& rows) {
 }
 
 }  // namespace
+
+Vec3 displacement(RigidMotion const& motion, Vec3 const& x) {
+  Vec3 y{}, u{};
+  for (int axis = 0; axis < 3; ++axis) y[axis] = x[axis] - motion.center[axis];
+  for (int d = 0; d < 3; ++d) {
+    int const a = (d + 1) % 3, b = (d + 2) % 3;
+    u[d] = motion.translation[d] + motion.rotation[a] * y[b] - motion.rotation[b] * y[a];
+  }
+  return u;
+}
 
 std::string describe(RigidMotion const& motion) {
   Eigen::Vector3d const t = to_eigen(motion.translation);
@@ -80,7 +82,7 @@ std::vector<RigidMotion> free_rigid_motions(BoxGrid const& grid,
   // the box.
   Eigen::Matrix<double, 6, 6> gram = Eigen::Matrix<double, 6, 6>::Zero();
   for (auto const& [node, bits] : constraints) {
-    Vec3 y = node_position(grid, node);
+    Vec3 y = grid.node_position(node);
     for (int axis = 0; axis < 3; ++axis) y[axis] = (y[axis] - center[axis]) / size;
     for (int d = 0; d < 3; ++d) {
       if (!((bits >> d) & 1)) continue;

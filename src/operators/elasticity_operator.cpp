@@ -175,20 +175,9 @@ void apply_elasticity(ExecutionSpace const& space, ElasticityKernel kernel, Elas
 template <class ExecutionSpace, class Scalar>
 ElasticityOperator<ExecutionSpace, Scalar>::ElasticityOperator(BoxGrid const& grid, Hex8Matrix const& stiffness,
                                                                ElasticityKernel kernel)
-    : grid_(grid), stiffness_(stiffness), kernel_(select_elasticity_kernel(kernel, stiffness)), data_{} {
-  Index3 const n = grid.cells();
-  Index3 const m = grid.nodes();
-  data_.nx = n[0], data_.ny = n[1], data_.nz = n[2];
-  data_.mx = m[0], data_.my = m[1], data_.mz = m[2];
-  for (int axis = 0; axis < 3; ++axis) data_.periodic[axis] = grid.periodic()[axis];
-  for (int row = 0; row < 24; ++row)
-    for (int col = 0; col < 24; ++col) data_.stiffness[row][col] = static_cast<Scalar>(stiffness[row][col]);
-  if (has_parity_form(stiffness)) {
-    ParityBlocks const blocks = parity_blocks(stiffness);
-    for (int s = 0; s < 8; ++s)
-      for (int a = 0; a < 3; ++a)
-        for (int b = 0; b < 3; ++b) data_.parity[s][a][b] = static_cast<Scalar>(blocks[s][a][b]);
-  }
+    : grid_(grid), stiffness_(stiffness), kernel_(select_elasticity_kernel(kernel, stiffness)) {
+  if (has_parity_form(stiffness)) blocks_ = parity_blocks(stiffness);
+  data_ = detail::elasticity_data<Scalar>(grid, stiffness, blocks_ ? *blocks_ : ParityBlocks{});
 }
 
 template <class ExecutionSpace, class Scalar>
@@ -231,11 +220,8 @@ void ElasticityOperator<ExecutionSpace, Scalar>::set_constraints(ExecutionSpace 
   for (index_t node = 0; node < grid_.node_count(); ++node) {
     if (host(node) != 0) nodes.push_back(node);
   }
-  constrained_nodes_ = allocate<Kokkos::View<index_t*, memory_space>>(
-      space, "brickwork::ElasticityOperator::constrained_nodes", static_cast<index_t>(nodes.size()));
-  Kokkos::View<index_t const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const list(nodes.data(), nodes.size());
-  fence(space, "brickwork::ElasticityOperator::set_constraints::zero");
-  Kokkos::deep_copy(constrained_nodes_, list);
+  constrained_nodes_ =
+      upload<Kokkos::View<index_t*, memory_space>>(nodes, "brickwork::ElasticityOperator::constrained_nodes");
 }
 
 template <class ExecutionSpace, class Scalar>
@@ -291,17 +277,14 @@ void ElasticityOperator<ExecutionSpace, Scalar>::accumulate_cell_energies(
                     grid_.cell_count(), " cells");
   auto const stride = static_cast<index_t>(u.stride(1));
   auto const cells = range(space, grid_.cell_count());
-  if (!has_parity_form(stiffness_)) {
+  if (!blocks_) {
     Kokkos::parallel_for("brickwork::ElasticityOperator::cell_energies::dense", cells,
                          detail::CellEnergiesDense<Scalar>{data(), u.data(), stride, weight, add, energies.data()});
     return;
   }
   detail::CellEnergies<Scalar> kernel;
   kernel.data = data();
-  ParityBlocks const blocks = parity_blocks(stiffness_);
-  for (int s = 0; s < 8; ++s)
-    for (int a = 0; a < 3; ++a)
-      for (int b = 0; b < 3; ++b) kernel.parity[s][a][b] = blocks[s][a][b];
+  detail::copy_blocks(*blocks_, kernel.parity);
   kernel.u = u.data();
   kernel.stride = stride;
   kernel.weight = weight;

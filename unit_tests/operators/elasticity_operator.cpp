@@ -70,14 +70,7 @@ void compare(Case const& test, Hex8Matrix const& stiffness, ElasticityKernel ker
   auto const w = to_device<typename Operator::vector_type>(
       space, std::vector<double>(u.size(), std::numeric_limits<double>::quiet_NaN()), grid.node_count());
   if (portable) {
-    detail::ElasticityData<Scalar> data{};
-    Index3 const n = grid.cells(), m = grid.nodes();
-    data.nx = n[0], data.ny = n[1], data.nz = n[2], data.mx = m[0], data.my = m[1], data.mz = m[2];
-    for (int axis = 0; axis < 3; ++axis) data.periodic[axis] = test.periodic[axis];
-    auto const blocks = parity_blocks(stiffness);
-    for (int s = 0; s < 8; ++s)
-      for (int a = 0; a < 3; ++a)
-        for (int b = 0; b < 3; ++b) data.parity[s][a][b] = static_cast<Scalar>(blocks[s][a][b]);
+    auto data = detail::elasticity_data<Scalar>(grid, stiffness, parity_blocks(stiffness));
     data.moduli = op.moduli().data();
     data.mask = masked ? op.constraints().data() : nullptr;
     if (masked) {

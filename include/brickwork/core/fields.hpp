@@ -4,6 +4,7 @@
 
 #include <exception>
 #include <string>
+#include <vector>
 
 #include "brickwork/core/check.hpp"
 #include "brickwork/core/kokkos_compat.hpp"
@@ -22,20 +23,37 @@ using CellField = Kokkos::View<Scalar*, Kokkos::LayoutLeft, MemorySpace>;
 template <class MemorySpace>
 using NodeMask = Kokkos::View<std::uint8_t*, Kokkos::LayoutLeft, MemorySpace>;
 
+namespace detail {
+/// Memory that nothing has written yet.
+template <class ViewType>
+ViewType allocate_uninitialized(std::string const& label, std::size_t extent) {
+  try {
+    return ViewType(Kokkos::view_alloc(Kokkos::WithoutInitializing, label), extent);
+  } catch (std::exception const&) {  // every version of Kokkos has a type of its own, with a text of many lines
+    throw OutOfMemory(
+        concatenate("cannot allocate ", label, ", ", ViewType::required_allocation_size(extent), " bytes"));
+  }
+}
+}  // namespace detail
+
 /// Allocates `ViewType` with the given leading extent and fills it with zeros on `space`.
 /// The allocation may wait for the device (as every allocation does); the fill does not.
 /// \throws OutOfMemory with the label and the bytes where there is not enough memory
 template <class ViewType, class ExecutionSpace>
 ViewType allocate(ExecutionSpace const& space, std::string const& label, index_t extent) {
-  ViewType view;
-  try {
-    view = ViewType(Kokkos::view_alloc(Kokkos::WithoutInitializing, label), static_cast<std::size_t>(extent));
-  } catch (std::exception const&) {  // every version of Kokkos has a type of its own, with a text of many lines
-    throw OutOfMemory(detail::concatenate("cannot allocate ", label, ", ",
-                                          ViewType::required_allocation_size(static_cast<std::size_t>(extent)),
-                                          " bytes"));
-  }
+  auto const view = detail::allocate_uninitialized<ViewType>(label, static_cast<std::size_t>(extent));
   Kokkos::deep_copy(space, view, typename ViewType::non_const_value_type(0));
+  return view;
+}
+
+/// A View of rank 1 with a copy of host values; for set-up, since it waits for the device.
+/// \throws OutOfMemory as allocate()
+template <class ViewType>
+ViewType upload(std::vector<typename ViewType::non_const_value_type> const& values, std::string const& label) {
+  auto const view = detail::allocate_uninitialized<ViewType>(label, values.size());
+  Kokkos::deep_copy(
+      view, Kokkos::View<typename ViewType::non_const_value_type const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(
+                values.data(), values.size()));
   return view;
 }
 

@@ -33,8 +33,10 @@ class ConeFilter {
 
   explicit ConeFilter(BoxGrid const& grid) : grid_(grid) {}
 
-  /// Prepares the stencil. A radius of at most one cell makes the filter the identity. Waits for `space` where it
-  /// changes. \param radius     in cells (distances count cells along every axis), or in lengths with `in_lengths`
+  /// Prepares the stencil. A radius of at most one cell makes the filter the identity. Waits for the device where the
+  /// radius changes.
+  ///
+  /// \param radius     in cells (distances count cells along every axis), or in lengths with `in_lengths`
   /// \throws InputError for a negative or non-finite radius
   void set_radius(ExecutionSpace const& space, double radius, bool in_lengths = false);
 
@@ -56,7 +58,7 @@ class ConeFilter {
   double radius_ = -1;
   bool in_lengths_ = false;
   detail::FilterStencil stencil_{};
-  Kokkos::View<index_t* [3], Kokkos::LayoutRight, memory_space> offsets_;
+  Kokkos::View<index_t*, memory_space> offsets_;  // x, y, z of each neighbour
   Kokkos::View<double*, memory_space> weights_;
   Kokkos::View<double*, memory_space> totals_;
 };

@@ -63,7 +63,10 @@ class SimpOptimizer {
 
   /// Checks the problem, then allocates everything that the run needs; no later call allocates grid-sized memory.
   /// \throws InputError for a problem that cannot be meant (validate(), boundary_conditions(), infeasible volume)
-  SimpOptimizer(ExecutionSpace const& space, SimpProblem const& problem);
+  /// \param conditions what boundary_conditions() gave for this problem, where the caller has it already; null:
+  /// resolved here
+  SimpOptimizer(ExecutionSpace const& space, SimpProblem const& problem,
+                BoundaryConditions const* conditions = nullptr);
 
   SimpProblem const& problem() const { return problem_; }
   BoxGrid const& grid() const { return grid_; }
@@ -98,7 +101,7 @@ class SimpOptimizer {
  private:
   void mark_passive_cells();
   void check_loads_on_void(std::vector<std::uint8_t> const& marks);
-  bool report_best() const { return problem_.schedule.select_best && result_.step > 0 && best_step_ > 0; }
+  bool report_best() const { return problem_.schedule.select_best && best_result_.step > 0; }
   void analyse_density(ScheduleStage const& parameters);
   void solve_states(SimpStep& record, ScheduleStage const& parameters, bool cold);
   void sensitivities(ScheduleStage const& parameters, bool floored);
@@ -106,9 +109,9 @@ class SimpOptimizer {
 
   ExecutionSpace space_;
   SimpProblem problem_;
+  std::vector<std::string> warnings_;  // first: the problem is checked before anything is made of it
   BoxGrid grid_;
   BoundaryConditions conditions_;
-  std::vector<std::string> warnings_;
   std::vector<double> weights_;
   ConeFilter<ExecutionSpace> filter_;
   std::unique_ptr<StateSolver<ExecutionSpace>> solver_;
@@ -119,8 +122,7 @@ class SimpOptimizer {
   ScheduleStage previous_{};
   double multiplier_ = 0;  // of the last update; 0 before the first
   SimpResult result_;
-  SimpResult best_result_;
-  int best_step_ = 0;
+  SimpResult best_result_;  // step 0: there is none yet
   bool final_solved_ = false;
   SimpStep final_step_;
 };

@@ -115,8 +115,9 @@ std::vector<std::string> simp_preset_names();
 SimpProblem simp_preset(std::string const& name, Index3 cells = {0, 0, 0});
 
 /// Rejects a problem that cannot be meant: sizes, ranges, non-finite numbers, a volume that the passive regions
-/// exclude. Needs no grid-sized memory. Returns warnings, one line each. \throws InputError with one line that says
-/// what is wrong and what would be right.
+/// exclude. Needs no grid-sized memory. Returns warnings, one line each.
+///
+/// \throws InputError with one line that says what is wrong and what would be right.
 std::vector<std::string> validate(SimpProblem const& problem);
 
 }  // namespace brickwork

@@ -61,15 +61,18 @@ void write_vti(std::string const& path, ImageGeometry const& geometry, std::vect
 bool vtkhdf_available();
 
 /// Writes one VTKHDF 1.0 image with the cell values as point data at the cell centres (see above; chunked, deflated
-/// where HDF5 can). The file appears whole or not at all. \throws as write_vti, and Error where vtkhdf_available() is
-/// false
+/// where HDF5 can). The file appears whole or not at all.
+///
+/// \throws as write_vti, and Error where vtkhdf_available() is false
 void write_vtkhdf(std::string const& path, ImageGeometry const& geometry, std::vector<ImageField> const& fields);
 
 /// A time series `<directory>/<name>.vtkhdf.series` of frames `<directory>/<name>_frames/<name>_0001.vtkhdf`.
 /// Valid after every frame: a frame is listed once it is complete.
 class VtkHdfSeries {
  public:
-  /// Creates the folder of frames. \throws Error where that fails or vtkhdf_available() is false
+  /// Creates the folder of frames.
+  ///
+  /// \throws Error where that fails or vtkhdf_available() is false
   VtkHdfSeries(std::string directory, std::string name, ImageGeometry geometry);
 
   /// Appends a frame. `step` is the number in the file's name and the frame's time in ParaView; it must ascend.

@@ -48,6 +48,18 @@ class BoxGrid {
     Index3 const m = nodes();
     return i + m[0] * (j + m[1] * k);
   }
+  /// The inverse of node_index().
+  Index3 node_indices(index_t node) const {
+    Index3 const m = nodes();
+    return {node % m[0], (node / m[0]) % m[1], node / m[0] / m[1]};
+  }
+  /// Coordinates of a node.
+  Vec3 node_position(index_t node) const {
+    Index3 const index = node_indices(node);
+    Vec3 const h = spacing();
+    return {origin_[0] + h[0] * static_cast<double>(index[0]), origin_[1] + h[1] * static_cast<double>(index[1]),
+            origin_[2] + h[2] * static_cast<double>(index[2])};
+  }
   index_t cell_index(index_t i, index_t j, index_t k) const {
     Index3 const n = cells();
     return i + n[0] * (j + n[1] * k);

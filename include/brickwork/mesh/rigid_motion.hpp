@@ -18,6 +18,9 @@ struct RigidMotion {
   Vec3 center{};
 };
 
+/// The motion's displacement at x.
+Vec3 displacement(RigidMotion const& motion, Vec3 const& x);
+
 /// "translation along z", "rotation about the line along x through (0, 1, 0.25)", ...
 std::string describe(RigidMotion const& motion);
 

@@ -2,6 +2,8 @@
 // The matrix-free operator of linear elasticity on a box grid, w = K(E) u.
 #pragma once
 
+#include <optional>
+
 #include "brickwork/core/fields.hpp"
 #include "brickwork/fem/hex8_stiffness.hpp"
 #include "brickwork/mesh/box_grid.hpp"
@@ -72,8 +74,9 @@ class ElasticityOperator {
 
   BoxGrid grid_;
   Hex8Matrix stiffness_;
+  std::optional<ParityBlocks> blocks_;  // where the element matrix has a parity form
   ElasticityKernel kernel_;
-  detail::ElasticityData<Scalar> data_;
+  detail::ElasticityData<Scalar> data_{};
   cell_field_type moduli_;
   mask_type mask_;
   Kokkos::View<index_t*, memory_space> constrained_nodes_;

@@ -5,6 +5,8 @@
 #include <Kokkos_Core.hpp>
 
 #include "brickwork/core/types.hpp"
+#include "brickwork/fem/hex8_stiffness.hpp"
+#include "brickwork/mesh/box_grid.hpp"
 
 namespace brickwork::detail {
 
@@ -26,5 +28,27 @@ struct ElasticityData {
   Scalar parity[8][3][3];
   Scalar stiffness[24][24];  ///< full element matrix for E = 1, row 3 n + d
 };
+
+template <class Scalar>
+void copy_blocks(ParityBlocks const& from, Scalar (&to)[8][3][3]) {
+  for (int s = 0; s < 8; ++s)
+    for (int a = 0; a < 3; ++a)
+      for (int b = 0; b < 3; ++b) to[s][a][b] = static_cast<Scalar>(from[s][a][b]);
+}
+
+/// The operands of a grid and an element matrix; moduli and mask stay null.
+template <class Scalar>
+ElasticityData<Scalar> elasticity_data(BoxGrid const& grid, Hex8Matrix const& stiffness, ParityBlocks const& blocks) {
+  ElasticityData<Scalar> data{};
+  Index3 const n = grid.cells();
+  Index3 const m = grid.nodes();
+  data.nx = n[0], data.ny = n[1], data.nz = n[2];
+  data.mx = m[0], data.my = m[1], data.mz = m[2];
+  for (int axis = 0; axis < 3; ++axis) data.periodic[axis] = grid.periodic()[axis];
+  for (int row = 0; row < 24; ++row)
+    for (int col = 0; col < 24; ++col) data.stiffness[row][col] = static_cast<Scalar>(stiffness[row][col]);
+  copy_blocks(blocks, data.parity);
+  return data;
+}
 
 }  // namespace brickwork::detail
