@@ -93,7 +93,7 @@ int run(Space const& space) {
   Kokkos::deep_copy(space, moduli, young);
   fill_problem(space, grid, traction, mask, force);
 
-  brickwork::ElasticityOperator<Space, double> stiffness_operator(grid, stiffness);
+  brickwork::ElasticityOperator<Space, double> stiffness_operator(space, grid, stiffness);
   stiffness_operator.set_moduli(moduli);
   stiffness_operator.set_constraints(space, mask);
 

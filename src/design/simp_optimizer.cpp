@@ -64,12 +64,13 @@ index_t simp_bytes(SimpProblem const& problem) {
   BoxGrid const grid = simp_grid(problem);
   index_t const fields = problem.schedule.select_best ? 7 : 6;
   index_t const per_cell = 8 * fields + (problem.passive.empty() ? 0 : 1);
-  return per_cell * grid.cell_count() + state_solver_bytes(grid, load_case_count(problem), problem.solver.precision);
+  return per_cell * grid.cell_count() +
+         state_solver_bytes(grid, load_case_count(problem), problem.solver.precision,
+                            state_kernels(simp_stiffness(problem, grid), problem.solver));
 }
 
 ElasticityKernel simp_kernel(SimpProblem const& problem) {
-  return select_elasticity_kernel(elasticity_kernel_from_string(problem.solver.kernel),
-                                  simp_stiffness(problem, simp_grid(problem)));
+  return state_kernels(simp_stiffness(problem, simp_grid(problem)), problem.solver).inner;
 }
 
 template <class ExecutionSpace>

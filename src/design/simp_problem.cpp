@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "brickwork/core/check.hpp"
+#include "brickwork/operators/elasticity_kernel.hpp"
 
 namespace brickwork {
 
@@ -570,10 +571,11 @@ void check_volume(SimpProblem const& p, std::vector<std::string>& warnings) {
 void check_solver(SolverSettings const& s) {
   BRICKWORK_REQUIRE(s.tolerance > 0 && s.tolerance < 1, "solver.tolerance = ", s.tolerance, ": must lie in (0, 1)");
   BRICKWORK_REQUIRE(s.max_iterations >= 1, "solver.max_iterations = ", s.max_iterations, ": must be at least 1");
-  static char const* const kernels[] = {"automatic", "parity", "node_gather", "fused_scatter"};
-  BRICKWORK_REQUIRE(std::any_of(std::begin(kernels), std::end(kernels), [&](char const* k) { return s.kernel == k; }),
-                    "solver.kernel = \"", s.kernel,
-                    "\": unknown; known: automatic, parity, node_gather, fused_scatter");
+  try {
+    elasticity_kernel_from_string(s.kernel);
+  } catch (InputError const& error) {
+    throw InputError(std::string("solver.kernel: ") + error.what());
+  }
 }
 
 }  // namespace

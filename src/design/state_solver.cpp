@@ -78,8 +78,11 @@ class StateSolverImpl final : public StateSolver<ExecutionSpace> {
   using typename StateSolver<ExecutionSpace>::field_type;
 
   StateSolverImpl(ExecutionSpace const& space, BoxGrid const& grid, Hex8Matrix const& stiffness,
-                  BoundaryConditions const& conditions, ElasticityKernel kernel)
-      : grid_(grid), outer_(grid, stiffness, kernel), inner_(grid, stiffness, kernel), cg_(space, grid) {
+                  BoundaryConditions const& conditions, StateKernels const& kernels)
+      : grid_(grid),
+        outer_(space, grid, stiffness, kernels.outer),
+        inner_(space, grid, stiffness, kernels.inner),
+        cg_(space, grid) {
     index_t const nodes = grid.node_count();
     outer_moduli_ =
         allocate<CellField<Outer, memory_space>>(space, "brickwork::StateSolver::moduli", grid.cell_count());
@@ -129,6 +132,8 @@ class StateSolverImpl final : public StateSolver<ExecutionSpace> {
     Kokkos::parallel_for(
         "brickwork::StateSolver::interpolate", range(space, grid_.cell_count()),
         Interpolate<Outer, Inner>{density.data(), outer_moduli_.data(), inner_moduli_.data(), interpolation});
+    outer_.update(space);
+    if constexpr (!same) inner_.update(space);
     cg_.operator_changed();
   }
 
@@ -186,7 +191,7 @@ std::unique_ptr<StateSolver<ExecutionSpace>> make_state_solver(ExecutionSpace co
                                                                Hex8Matrix const& stiffness,
                                                                BoundaryConditions const& conditions,
                                                                SolverSettings const& settings) {
-  ElasticityKernel const kernel = elasticity_kernel_from_string(settings.kernel);
+  StateKernels const kernel = state_kernels(stiffness, settings);
   switch (settings.precision) {
     case Precision::fp64:
       return std::make_unique<detail::StateSolverImpl<ExecutionSpace, double, double>>(space, grid, stiffness,
@@ -201,13 +206,27 @@ std::unique_ptr<StateSolver<ExecutionSpace>> make_state_solver(ExecutionSpace co
                                                                                   kernel);
 }
 
-index_t state_solver_bytes(BoxGrid const& grid, int load_cases, Precision precision) {
+StateKernels state_kernels(Hex8Matrix const& stiffness, SolverSettings const& settings) {
+  ElasticityKernel const kernel = elasticity_kernel_from_string(settings.kernel);
+  if (settings.precision != Precision::mixed) {
+    int const bytes = settings.precision == Precision::fp64 ? 8 : 4;
+    ElasticityKernel const selected = select_elasticity_kernel(kernel, stiffness, bytes);
+    return {selected, selected};
+  }
+  ElasticityKernel const outer = rounds_to_bf16(kernel) ? ElasticityKernel::automatic : kernel;
+  ElasticityKernel const inner = kernel == ElasticityKernel::fused_mma_fp64 ? ElasticityKernel::automatic : kernel;
+  return {select_elasticity_kernel(outer, stiffness, 8), select_elasticity_kernel(inner, stiffness, 4)};
+}
+
+index_t state_solver_bytes(BoxGrid const& grid, int load_cases, Precision precision, StateKernels const& kernels) {
   index_t const outer = precision == Precision::fp32 ? 4 : 8;
   index_t const inner = precision == Precision::fp64 ? 8 : 4;
   bool const mixed = precision == Precision::mixed;
   index_t const per_cell = outer + (mixed ? inner : 0);
   index_t const per_node = 3 * outer * (load_cases + 1) + 1 + 13 * inner + (mixed ? 3 * outer : 0);
-  return per_cell * grid.cell_count() + per_node * grid.node_count();
+  double const kept = elasticity_kernel_bytes(kernels.outer, grid, static_cast<int>(outer)) +
+                      (mixed ? elasticity_kernel_bytes(kernels.inner, grid, static_cast<int>(inner)) : 0.0);
+  return per_cell * grid.cell_count() + per_node * grid.node_count() + static_cast<index_t>(kept);
 }
 
 #define BRICKWORK_INSTANTIATE(SPACE)                                     \

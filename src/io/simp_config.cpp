@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "brickwork/core/check.hpp"
+#include "brickwork/operators/elasticity_kernel.hpp"
 #include "format.hpp"
 
 namespace brickwork {
@@ -628,12 +629,9 @@ void read_solver(Section const& root, SimpProblem& problem, Locations& locations
                  std::vector<std::pair<std::string, Precision>>{
                      {"mixed", Precision::mixed}, {"fp64", Precision::fp64}, {"fp32", Precision::fp32}},
                  solver.precision);
-  section.choose("kernel",
-                 std::vector<std::pair<std::string, std::string>>{{"automatic", "automatic"},
-                                                                  {"parity", "parity"},
-                                                                  {"node_gather", "node_gather"},
-                                                                  {"fused_scatter", "fused_scatter"}},
-                 solver.kernel);
+  std::vector<std::pair<std::string, std::string>> kernels{{"automatic", "automatic"}};
+  for (auto kernel : elasticity_kernels()) kernels.emplace_back(to_string(kernel), to_string(kernel));
+  section.choose("kernel", kernels, solver.kernel);
   section.get("tolerance", solver.tolerance);
   section.get_integer("max_iterations", solver.max_iterations);
   section.get("warm_start", solver.warm_start);

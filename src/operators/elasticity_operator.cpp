@@ -4,13 +4,10 @@
 #include <vector>
 
 #include "brickwork/core/check.hpp"
+#include "brickwork/core/for_each.hpp"
 #include "brickwork/core/instantiate.hpp"
-#include "brickwork/operators/detail/elasticity_fused_scatter.hpp"
 #include "brickwork/operators/detail/elasticity_node_gather.hpp"
 #include "brickwork/operators/detail/elasticity_parity_portable.hpp"
-#if defined(KOKKOS_ENABLE_CUDA)
-#include "brickwork/operators/detail/elasticity_parity_cuda.hpp"
-#endif
 
 namespace brickwork {
 
@@ -115,67 +112,73 @@ struct CellEnergiesDense {
   }
 };
 
-// Restores w = u on constrained components.
-template <class Scalar>
-struct CopyConstrained {
-  ElasticityData<Scalar> data;
-  index_t const* nodes;
-  Scalar const* u;
-  Scalar* w;
-  index_t stride_u;
-  index_t stride_w;
-  KOKKOS_FUNCTION void operator()(index_t index) const {
-    index_t const node = nodes[index];
-    int const fixed = data.mask[node];
-    for (int d = 0; d < 3; ++d) {
-      if ((fixed >> d) & 1) w[node + d * stride_w] = u[node + d * stride_u];
-    }
+// A fused form in a second pass, for kernels that cannot finish a node themselves: `product` holds K u.
+template <class Scalar, class Epilogue>
+struct FinishNode {
+  Epilogue epilogue;
+  Scalar const* product;
+  index_t stride;
+  std::uint8_t const* mask;
+
+  KOKKOS_FUNCTION void finish(index_t node, double& sum) const {
+    Scalar const values[3] = {product[node], product[node + stride], product[node + 2 * stride]};
+    epilogue(node, mask ? mask[node] : 0, values, sum);
+  }
+  KOKKOS_FUNCTION void operator()(index_t node) const {
+    double unused = 0;
+    finish(node, unused);
   }
 };
 
-template <class ExecutionSpace, class Scalar, bool Masked>
-struct ParityDispatch {
-  static void apply(ExecutionSpace const& space, ElasticityData<Scalar> const& data, Scalar const* u, Scalar* w,
-                    index_t stride_u, index_t stride_w) {
-    apply_parity_portable<ExecutionSpace, Scalar, Masked>(space, data, u, w, stride_u, stride_w);
-  }
+template <class Scalar, class Epilogue>
+struct FinishNodeSum {
+  FinishNode<Scalar, Epilogue> node_kernel;
+  KOKKOS_FUNCTION void operator()(index_t node, double& sum) const { node_kernel.finish(node, sum); }
 };
 
-#if defined(KOKKOS_ENABLE_CUDA)
-template <class Scalar, bool Masked>
-struct ParityDispatch<Kokkos::Cuda, Scalar, Masked> {
-  static void apply(Kokkos::Cuda const& space, ElasticityData<Scalar> const& data, Scalar const* u, Scalar* w,
-                    index_t stride_u, index_t stride_w) {
-    if (parity_cuda_supports(data)) {
-      apply_parity_cuda<Scalar, Masked>(space, data, u, w, stride_u, stride_w);
-    } else {  // a node plane beyond 32-bit offsets
-      apply_parity_portable<Kokkos::Cuda, Scalar, Masked>(space, data, u, w, stride_u, stride_w);
-    }
-  }
-};
-#endif
-
-template <bool Masked, class ExecutionSpace, class Scalar>
-void apply_elasticity(ExecutionSpace const& space, ElasticityKernel kernel, ElasticityData<Scalar> const& data,
-                      Scalar const* u, Scalar* w, index_t stride_u, index_t stride_w) {
-  if (kernel == ElasticityKernel::parity) {
-    ParityDispatch<ExecutionSpace, Scalar, Masked>::apply(space, data, u, w, stride_u, stride_w);
-  } else if (kernel == ElasticityKernel::node_gather) {
-    Kokkos::parallel_for("brickwork::ElasticityOperator::apply::node_gather", range(space, data.mx * data.my * data.mz),
-                         ElasticityNodeGather<Scalar, Masked>{data, u, w, stride_u, stride_w});
+template <class ExecutionSpace, class Scalar, class Epilogue>
+void finish_nodes(ExecutionSpace const& space, ElasticityData<Scalar> const& data, Epilogue const& epilogue,
+                  Scalar const* product, index_t stride, double* sum) {
+  FinishNode<Scalar, Epilogue> const finish{epilogue, product, stride, data.mask};
+  if constexpr (Epilogue::has_sum) {
+    Kokkos::View<double, typename ExecutionSpace::memory_space, Kokkos::MemoryUnmanaged> const target(sum);
+    Kokkos::parallel_reduce("brickwork::ElasticityOperator::finish_sum", range(space, data.mx * data.my * data.mz),
+                            FinishNodeSum<Scalar, Epilogue>{finish}, target);
   } else {
-    Kokkos::parallel_for("brickwork::ElasticityOperator::apply::fused_scatter",
-                         range(space, data.nx * data.ny * data.nz),
-                         ElasticityFusedScatter<Scalar, Masked>{data, u, w, stride_u, stride_w});
+    (void)sum;
+    for_each("brickwork::ElasticityOperator::finish", space, data.mx * data.my * data.mz, finish);
+  }
+}
+
+template <class ExecutionSpace, class Scalar>
+ElasticityBodyPointer<ExecutionSpace, Scalar> make_elasticity_body(ExecutionSpace const& space, ElasticityKernel kernel,
+                                                                   BoxGrid const& grid, Hex8Matrix const& stiffness) {
+  switch (kernel) {
+    case ElasticityKernel::automatic:
+    case ElasticityKernel::parity:
+      return make_parity<ExecutionSpace, Scalar>(space, grid);
+    case ElasticityKernel::node_gather:
+      return make_node_gather<ExecutionSpace, Scalar>(grid);
+    case ElasticityKernel::assembled:
+      return make_assembled<ExecutionSpace, Scalar>(grid);
+    case ElasticityKernel::fused_scatter:
+    case ElasticityKernel::fused_scatter_table:
+    case ElasticityKernel::three_stage:
+      return make_cell_kernel<ExecutionSpace, Scalar>(kernel, grid);
+    default:
+      return make_tensor_core<ExecutionSpace, Scalar>(kernel, grid, stiffness);
   }
 }
 
 }  // namespace detail
 
 template <class ExecutionSpace, class Scalar>
-ElasticityOperator<ExecutionSpace, Scalar>::ElasticityOperator(BoxGrid const& grid, Hex8Matrix const& stiffness,
-                                                               ElasticityKernel kernel)
-    : grid_(grid), stiffness_(stiffness), kernel_(select_elasticity_kernel(kernel, stiffness)) {
+ElasticityOperator<ExecutionSpace, Scalar>::ElasticityOperator(ExecutionSpace const& space, BoxGrid const& grid,
+                                                               Hex8Matrix const& stiffness, ElasticityKernel kernel)
+    : grid_(grid),
+      stiffness_(stiffness),
+      kernel_(select_elasticity_kernel(kernel, stiffness, sizeof(Scalar))),
+      body_(detail::make_elasticity_body<ExecutionSpace, Scalar>(space, kernel_, grid, stiffness)) {
   if (has_parity_form(stiffness)) blocks_ = parity_blocks(stiffness);
   data_ = detail::elasticity_data<Scalar>(grid, stiffness, blocks_ ? *blocks_ : ParityBlocks{});
 }
@@ -195,7 +198,39 @@ detail::ElasticityData<Scalar> ElasticityOperator<ExecutionSpace, Scalar>::data(
   detail::ElasticityData<Scalar> data = data_;
   data.moduli = moduli_.data();
   data.mask = constrained_nodes_.extent(0) > 0 ? mask_.data() : nullptr;
+  data.constrained = constrained_nodes_.data();
+  data.constrained_count = static_cast<index_t>(constrained_nodes_.extent(0));
   return data;
+}
+
+template <class ExecutionSpace, class Scalar>
+template <class ViewType>
+index_t ElasticityOperator<ExecutionSpace, Scalar>::stride_of(char const* function, char const* name,
+                                                              ViewType const& view) const {
+  check_vector(function, name, static_cast<index_t>(view.extent(0)), view.stride(0) == 1);
+  return static_cast<index_t>(view.stride(1));
+}
+
+template <class ExecutionSpace, class Scalar>
+detail::StoreProduct<Scalar> ElasticityOperator<ExecutionSpace, Scalar>::product(char const* function,
+                                                                                 const_block_type const& u,
+                                                                                 block_type const& w) const {
+  BRICKWORK_REQUIRE(u.extent(1) == 3 && w.extent(1) == 3 && u.extent(2) == w.extent(2),
+                    "ElasticityOperator::", function, ": u has extents (., ", u.extent(1), ", ", u.extent(2),
+                    "), w (., ", w.extent(1), ", ", w.extent(2), "); both must be (nodes, 3, right-hand sides)");
+  index_t const stride_u = stride_of(function, "u", u);
+  index_t const stride_w = stride_of(function, "w", w);
+  return {u.data(), w.data(), stride_u, stride_w, static_cast<index_t>(u.stride(2)), static_cast<index_t>(w.stride(2))};
+}
+
+template <class ExecutionSpace, class Scalar>
+detail::MixedElasticity<ExecutionSpace> const& ElasticityOperator<ExecutionSpace, Scalar>::mixed(
+    char const* function) const {
+  auto const* const form = body_->mixed();
+  BRICKWORK_REQUIRE(form != nullptr, "ElasticityOperator::", function, ": only an operator in single precision with ",
+                    "the kernel parity takes FP64 vectors; this one has kernel ", to_string(kernel_), " in ",
+                    sizeof(Scalar) == 4 ? "single" : "double", " precision");
+  return *form;
 }
 
 template <class ExecutionSpace, class Scalar>
@@ -225,25 +260,175 @@ void ElasticityOperator<ExecutionSpace, Scalar>::set_constraints(ExecutionSpace 
 }
 
 template <class ExecutionSpace, class Scalar>
+void ElasticityOperator<ExecutionSpace, Scalar>::update(ExecutionSpace const& space) {
+  body_->update(space, data());
+}
+
+template <class ExecutionSpace, class Scalar>
 void ElasticityOperator<ExecutionSpace, Scalar>::apply(ExecutionSpace const& space, const_vector_type const& u,
                                                        vector_type const& w) const {
-  check_vector("apply", "u", static_cast<index_t>(u.extent(0)), u.stride(0) == 1);
-  check_vector("apply", "w", static_cast<index_t>(w.extent(0)), w.stride(0) == 1);
+  index_t const stride_u = stride_of("apply", "u", u);
+  index_t const stride_w = stride_of("apply", "w", w);
+  body_->apply(space, data(), {u.data(), w.data(), stride_u, stride_w});
+}
+
+template <class ExecutionSpace, class Scalar>
+void ElasticityOperator<ExecutionSpace, Scalar>::apply(ExecutionSpace const& space, const_block_type const& u,
+                                                       block_type const& w) const {
+  auto const all = product("apply", u, w);
+  auto const sides = static_cast<index_t>(u.extent(2));
   auto const operands = data();
-  auto const stride_u = static_cast<index_t>(u.stride(1));
-  auto const stride_w = static_cast<index_t>(w.stride(1));
-  if (kernel_ == ElasticityKernel::fused_scatter) Kokkos::deep_copy(space, w, Scalar(0));
-  if (operands.mask == nullptr) {
-    detail::apply_elasticity<false>(space, kernel_, operands, u.data(), w.data(), stride_u, stride_w);
+  if (auto const* const form = body_->fused()) {
+    form->run(space, operands, all, sides);
     return;
   }
-  detail::apply_elasticity<true>(space, kernel_, operands, u.data(), w.data(), stride_u, stride_w);
-  if (kernel_ == ElasticityKernel::fused_scatter) {
-    Kokkos::parallel_for(
-        "brickwork::ElasticityOperator::apply::constrained",
-        range(space, static_cast<index_t>(constrained_nodes_.extent(0))),
-        detail::CopyConstrained<Scalar>{operands, constrained_nodes_.data(), u.data(), w.data(), stride_u, stride_w});
+  for (index_t side = 0; side < sides; ++side) {
+    auto const one = all.select(side);
+    body_->apply(space, operands, {one.u, one.w, one.stride_u, one.stride_w});
   }
+}
+
+template <class ExecutionSpace, class Scalar>
+void ElasticityOperator<ExecutionSpace, Scalar>::apply_mixed(ExecutionSpace const& space,
+                                                             const_double_vector_type const& u,
+                                                             double_vector_type const& w) const {
+  auto const& form = mixed("apply_mixed");
+  index_t const stride_u = stride_of("apply_mixed", "u", u);
+  index_t const stride_w = stride_of("apply_mixed", "w", w);
+  if constexpr (std::is_same_v<Scalar, float>) {
+    form.run(space, data(), detail::StoreProduct<double>{u.data(), w.data(), stride_u, stride_w, 0, 0});
+  }
+}
+
+template <class ExecutionSpace, class Scalar>
+void ElasticityOperator<ExecutionSpace, Scalar>::apply_dot(ExecutionSpace const& space, const_vector_type const& u,
+                                                           vector_type const& w, sum_type const& dot) const {
+  index_t const stride_u = stride_of("apply_dot", "u", u);
+  index_t const stride_w = stride_of("apply_dot", "w", w);
+  detail::StoreProductDot<Scalar> const form{{u.data(), w.data(), stride_u, stride_w, 0, 0}};
+  apply_dot_sides(space, form, 1, dot.data());
+}
+
+template <class ExecutionSpace, class Scalar>
+void ElasticityOperator<ExecutionSpace, Scalar>::apply_dot(ExecutionSpace const& space, const_block_type const& u,
+                                                           block_type const& w, sums_type const& dots) const {
+  BRICKWORK_REQUIRE(dots.extent(0) == u.extent(2), "ElasticityOperator::apply_dot: ", dots.extent(0), " sums for ",
+                    u.extent(2), " right-hand sides");
+  apply_dot_sides(space, detail::StoreProductDot<Scalar>{product("apply_dot", u, w)}, static_cast<index_t>(u.extent(2)),
+                  dots.data());
+}
+
+template <class ExecutionSpace, class Scalar>
+void ElasticityOperator<ExecutionSpace, Scalar>::apply_dot_sides(ExecutionSpace const& space,
+                                                                 detail::StoreProductDot<Scalar> const& all,
+                                                                 index_t sides, double* sums) const {
+  auto const operands = data();
+  if (auto const* const form = body_->fused()) {
+    form->run(space, operands, all, sides, sums);
+    return;
+  }
+  for (index_t side = 0; side < sides; ++side) {
+    auto const one = all.select(side);
+    body_->apply(space, operands, {one.store.u, one.store.w, one.store.stride_u, one.store.stride_w});
+    detail::finish_nodes(space, operands, one, static_cast<Scalar const*>(one.store.w), one.store.stride_w,
+                         sums + side);
+  }
+}
+
+template <class ExecutionSpace, class Scalar>
+void ElasticityOperator<ExecutionSpace, Scalar>::residual(ExecutionSpace const& space, const_vector_type const& f,
+                                                          const_vector_type const& u, vector_type const& r) const {
+  residual_form<false>(space, f, u, r, nullptr);
+}
+
+template <class ExecutionSpace, class Scalar>
+void ElasticityOperator<ExecutionSpace, Scalar>::residual(ExecutionSpace const& space, const_vector_type const& f,
+                                                          const_vector_type const& u, vector_type const& r,
+                                                          sum_type const& squared_norm) const {
+  residual_form<true>(space, f, u, r, squared_norm.data());
+}
+
+template <class ExecutionSpace, class Scalar>
+template <bool Norm>
+void ElasticityOperator<ExecutionSpace, Scalar>::residual_form(ExecutionSpace const& space, const_vector_type const& f,
+                                                               const_vector_type const& u, vector_type const& r,
+                                                               double* squared_norm) const {
+  index_t const stride_f = stride_of("residual", "f", f);
+  index_t const stride_u = stride_of("residual", "u", u);
+  index_t const stride_r = stride_of("residual", "r", r);
+  auto const operands = data();
+  detail::StoreResidual<Scalar, Scalar, Norm> const form{u.data(), f.data(), r.data(), stride_u, stride_f,
+                                                         stride_r, 0,        0,        0};
+  auto const* const fused = body_->fused();
+  if (fused == nullptr) {
+    body_->apply(space, operands, {u.data(), r.data(), stride_u, stride_r});
+    detail::finish_nodes(space, operands, form, static_cast<Scalar const*>(r.data()), stride_r, squared_norm);
+  } else if constexpr (Norm) {
+    fused->run(space, operands, form, squared_norm);
+  } else {
+    fused->run(space, operands, form);
+  }
+}
+
+template <class ExecutionSpace, class Scalar>
+void ElasticityOperator<ExecutionSpace, Scalar>::residual_mixed(ExecutionSpace const& space,
+                                                                const_double_vector_type const& f,
+                                                                const_double_vector_type const& u,
+                                                                double_vector_type const& r,
+                                                                sum_type const& squared_norm) const {
+  auto const& form = mixed("residual_mixed");
+  index_t const stride_f = stride_of("residual_mixed", "f", f);
+  index_t const stride_u = stride_of("residual_mixed", "u", u);
+  index_t const stride_r = stride_of("residual_mixed", "r", r);
+  if constexpr (std::is_same_v<Scalar, float>) {
+    form.run(space, data(),
+             detail::StoreResidual<double, double, true>{u.data(), f.data(), r.data(), stride_u, stride_f, stride_r, 0,
+                                                         0, 0},
+             squared_norm.data());
+  }
+}
+
+template <class ExecutionSpace, class Scalar>
+void ElasticityOperator<ExecutionSpace, Scalar>::relax(ExecutionSpace const& space, const_vector_type const& f,
+                                                       const_vector_type const& u, cell_field_type const& inverse,
+                                                       Scalar a, Scalar b, vector_type const& direction,
+                                                       vector_type const& result) const {
+  if (a == Scalar(0)) {
+    relax_form<true>(space, f, u, inverse, a, b, direction, result);
+  } else {
+    relax_form<false>(space, f, u, inverse, a, b, direction, result);
+  }
+}
+
+template <class ExecutionSpace, class Scalar>
+template <bool First>
+void ElasticityOperator<ExecutionSpace, Scalar>::relax_form(ExecutionSpace const& space, const_vector_type const& f,
+                                                            const_vector_type const& u, cell_field_type const& inverse,
+                                                            Scalar a, Scalar b, vector_type const& direction,
+                                                            vector_type const& result) const {
+  BRICKWORK_REQUIRE(u.data() != result.data(), "ElasticityOperator::relax: result is u; it needs a vector of its own");
+  check_vector("relax", "inverse", static_cast<index_t>(inverse.extent(0)), true);
+  detail::Relaxation<Scalar, First> form;
+  form.u = u.data();
+  form.f = f.data();
+  form.inverse = inverse.data();
+  form.direction = direction.data();
+  form.result = result.data();
+  form.stride_u = stride_of("relax", "u", u);
+  form.stride_f = stride_of("relax", "f", f);
+  form.stride_direction = stride_of("relax", "direction", direction);
+  form.stride_result = stride_of("relax", "result", result);
+  form.a = a;
+  form.b = b;
+  auto const factors = diagonal_factors();
+  for (int d = 0; d < 3; ++d) form.factor[d] = static_cast<Scalar>(1 / factors[static_cast<std::size_t>(d)]);
+  auto const operands = data();
+  if (auto const* const fused = body_->fused()) {
+    fused->run(space, operands, form);
+    return;
+  }
+  body_->apply(space, operands, {form.u, form.result, form.stride_u, form.stride_result});
+  detail::finish_nodes(space, operands, form, static_cast<Scalar const*>(form.result), form.stride_result, nullptr);
 }
 
 template <class ExecutionSpace, class Scalar>

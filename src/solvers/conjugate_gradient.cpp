@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "brickwork/core/check.hpp"
+#include "brickwork/core/for_each.hpp"
 #include "brickwork/core/instantiate.hpp"
 #include "brickwork/solvers/detail/cg_kernels.hpp"
 
@@ -248,11 +249,9 @@ SolveResult ConjugateGradient<ExecutionSpace, Outer, Inner>::solve(ExecutionSpac
     direction.fresh = scalars_.data() + 2 + 2 * slot;
     direction.old = scalars_.data() + 2 + 2 * (1 - slot);
     direction.start = start;
-    Kokkos::parallel_for("brickwork::ConjugateGradient::direction", policy, direction);
+    for_each("brickwork::ConjugateGradient::direction", space, nodes, direction);
     start = false;
-    inner.apply(space, p_, w_);
-    Kokkos::parallel_reduce("brickwork::ConjugateGradient::curvature", policy,
-                            detail::CgDot<Inner>{p_.data(), w_.data(), update.stride}, curvature);
+    inner.apply_dot(space, p_, w_, curvature);
     communicator_.sum(space, curvature);
     update.preconditioned = scalars_.data() + 2 + 2 * slot;
     slot = 1 - slot;
@@ -272,7 +271,7 @@ SolveResult ConjugateGradient<ExecutionSpace, Outer, Inner>::solve(ExecutionSpac
       result.status = SolveStatus::breakdown;
       Kokkos::deep_copy(space, correction_, Inner(0));
     } else {
-      Kokkos::parallel_for("brickwork::ConjugateGradient::accumulate", policy, accumulate);
+      for_each("brickwork::ConjugateGradient::accumulate", space, nodes, accumulate);
     }
     truth = true_residual(space, outer, f, u, slot) / load;
     ++result.residual_evaluations;

@@ -50,7 +50,7 @@ struct Problem {
 
   template <class Scalar>
   ElasticityOperator<Space, Scalar> make(bool constrained = true) const {
-    ElasticityOperator<Space, Scalar> op(grid, stiffness);
+    ElasticityOperator<Space, Scalar> op(Space{}, grid, stiffness);
     op.set_moduli(to_device<CellField<Scalar, Memory>>(space, moduli, grid.cell_count()));
     if (constrained) op.set_constraints(space, to_device<NodeMask<Memory>>(space, mask, grid.node_count()));
     return op;

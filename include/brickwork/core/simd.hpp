@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "brickwork/core/kokkos_compat.hpp"
@@ -65,6 +66,90 @@ KOKKOS_FORCEINLINE_FUNCTION Pack<Scalar> load_pack(Scalar const* from) {
 template <class Scalar>
 KOKKOS_FORCEINLINE_FUNCTION void store_pack(Scalar* to, Pack<Scalar> const& value) {
   memcpy(to, &value, sizeof(value));
+}
+
+/// As many doubles as a pack of float has values: one or two packs.
+struct DoublePack {
+  static constexpr int parts = pack_width<float> / pack_width<double>;
+  Pack<double> part[parts];
+};
+
+KOKKOS_FORCEINLINE_FUNCTION DoublePack operator+(DoublePack const& a, DoublePack const& b) {
+  DoublePack sum;
+  for (int i = 0; i < DoublePack::parts; ++i) sum.part[i] = a.part[i] + b.part[i];
+  return sum;
+}
+
+KOKKOS_FORCEINLINE_FUNCTION DoublePack operator-(DoublePack const& a, DoublePack const& b) {
+  DoublePack difference;
+  for (int i = 0; i < DoublePack::parts; ++i) difference.part[i] = a.part[i] - b.part[i];
+  return difference;
+}
+
+/// pack_width<Scalar> values of type Value, where Value is Scalar or (Scalar = float) double.
+template <class Scalar, class Value>
+using WidePack = std::conditional_t<std::is_same<Scalar, Value>::value, Pack<Scalar>, DoublePack>;
+
+template <class Scalar, class Value>
+KOKKOS_FORCEINLINE_FUNCTION WidePack<Scalar, Value> load_wide(Value const* from) {
+  WidePack<Scalar, Value> value;
+  memcpy(&value, from, sizeof(value));
+  return value;
+}
+
+template <class Scalar, class Value>
+KOKKOS_FORCEINLINE_FUNCTION void store_wide(Value* to, WidePack<Scalar, Value> const& value) {
+  memcpy(to, &value, sizeof(value));
+}
+
+#if !defined(KOKKOS_ENABLE_CUDA) && !defined(KOKKOS_ENABLE_HIP) && !defined(KOKKOS_ENABLE_SYCL) && defined(__GNUC__)
+typedef float HalfPack __attribute__((vector_size(pack_bytes / 2)));
+
+template <int... Lanes>
+KOKKOS_FORCEINLINE_FUNCTION Pack<float> joined(HalfPack const& low, HalfPack const& high,
+                                               std::integer_sequence<int, Lanes...>) {
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define BRICKWORK_HAS_SHUFFLEVECTOR
+#endif
+#endif
+#if defined(BRICKWORK_HAS_SHUFFLEVECTOR)
+  return __builtin_shufflevector(low, high, Lanes...);
+#else
+  Pack<float> both;
+  memcpy(&both, &low, sizeof(low));
+  memcpy(reinterpret_cast<char*>(&both) + sizeof(low), &high, sizeof(high));
+  return both;
+#endif
+#undef BRICKWORK_HAS_SHUFFLEVECTOR
+}
+
+KOKKOS_FORCEINLINE_FUNCTION Pack<float> rounded(DoublePack const& value) {
+  return joined(__builtin_convertvector(value.part[0], HalfPack), __builtin_convertvector(value.part[1], HalfPack),
+                std::make_integer_sequence<int, pack_width<float>>{});
+}
+#else
+KOKKOS_FORCEINLINE_FUNCTION float rounded(DoublePack const& value) { return static_cast<float>(value.part[0]); }
+#endif
+
+/// A wide pack rounded to Scalar.
+template <class Scalar>
+KOKKOS_FORCEINLINE_FUNCTION Pack<Scalar> narrow(Pack<Scalar> const& value) {
+  return value;
+}
+template <class Scalar>
+KOKKOS_FORCEINLINE_FUNCTION Pack<float> narrow(DoublePack const& value) {
+  return rounded(value);
+}
+
+/// Asks for the cache lines of [from, from + bytes) ahead of stores to them: a store that misses all caches would hold
+/// up the ones behind it.
+KOKKOS_FORCEINLINE_FUNCTION void prefetch_for_writing(char const* from, int bytes) {
+#if defined(__GNUC__) && !defined(__CUDA_ARCH__) && !defined(__HIP_DEVICE_COMPILE__) && !defined(__SYCL_DEVICE_ONLY__)
+  for (int i = 0; i < bytes; i += 64) __builtin_prefetch(from + i, 1, 3);
+#else
+  (void)from, (void)bytes;
+#endif
 }
 
 template <int... Indices, class Body>

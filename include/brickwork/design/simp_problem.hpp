@@ -80,7 +80,7 @@ enum class FreeModes { error, project };
 
 struct SolverSettings {
   Precision precision = Precision::mixed;
-  std::string kernel = "automatic";  ///< automatic, parity, node_gather, fused_scatter
+  std::string kernel = "automatic";  ///< a name of ElasticityKernel
   double tolerance = 1e-5;           ///< on the true relative residual
   int max_iterations = 20000;        ///< per solve
   bool warm_start = true;

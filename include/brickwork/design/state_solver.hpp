@@ -55,7 +55,16 @@ std::unique_ptr<StateSolver<ExecutionSpace>> make_state_solver(ExecutionSpace co
                                                                BoundaryConditions const& conditions,
                                                                SolverSettings const& settings);
 
+/// The kernels of the outer (true residual) and inner (recurrences) operators.
+struct StateKernels {
+  ElasticityKernel outer, inner;
+};
+
+/// In mixed precision a kernel that exists in one precision serves there, and the other operator takes the fastest.
+/// \throws InputError where the kernel named in the settings cannot run
+StateKernels state_kernels(Hex8Matrix const& stiffness, SolverSettings const& settings);
+
 /// Bytes that make_state_solver() allocates.
-index_t state_solver_bytes(BoxGrid const& grid, int load_cases, Precision precision);
+index_t state_solver_bytes(BoxGrid const& grid, int load_cases, Precision precision, StateKernels const& kernels);
 
 }  // namespace brickwork

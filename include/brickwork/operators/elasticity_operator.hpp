@@ -2,12 +2,13 @@
 // The matrix-free operator of linear elasticity on a box grid, w = K(E) u.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "brickwork/core/fields.hpp"
 #include "brickwork/fem/hex8_stiffness.hpp"
 #include "brickwork/mesh/box_grid.hpp"
-#include "brickwork/operators/detail/elasticity_data.hpp"
+#include "brickwork/operators/detail/elasticity_body.hpp"
 #include "brickwork/operators/elasticity_kernel.hpp"
 
 namespace brickwork {
@@ -15,9 +16,15 @@ namespace brickwork {
 /// w = K(E) u with K = sum over cells of E_e K0, on a BoxGrid with trilinear cells.
 ///
 /// Fields are the caller's Views: nodal vectors of extents (nodes, 3), component-major; moduli of extent (cells);
-/// constraint bits of extent (nodes). The operator keeps the moduli and constraint Views it is given and allocates
-/// nothing but a short list of constrained nodes. With constraints the operator is P K P + (I - P), P zeroing the
-/// constrained components: it is symmetric, and a constrained component of w is exactly that of u.
+/// constraint bits of extent (nodes). The operator keeps the moduli and constraint Views it is given; beside them it
+/// owns a list of the constrained nodes and what its kernel keeps (elasticity_kernel_bytes()). With constraints the
+/// operator is P K P + (I - P), P zeroing the constrained components: it is symmetric, and a constrained component of w
+/// is exactly that of u.
+///
+/// Beside the product there are fused forms, for multigrid and Krylov methods. With the kernel `parity` each is one
+/// pass over memory and its sums are bitwise repeatable; other kernels take a second pass, and the results agree to
+/// rounding. Sums use a workspace of the operator: two of them may not be in flight on different instances at once.
+/// Copies of an operator share its kernel's storage.
 ///
 /// \tparam ExecutionSpace Kokkos execution space
 /// \tparam Scalar float or double
@@ -31,10 +38,18 @@ class ElasticityOperator {
   using const_vector_type = NodalVector<Scalar const, memory_space>;
   using cell_field_type = CellField<Scalar const, memory_space>;
   using mask_type = NodeMask<memory_space>;
+  /// Several right-hand sides: extents (nodes, 3, sides), component-major within a side.
+  using block_type = Kokkos::View<Scalar***, Kokkos::LayoutLeft, memory_space>;
+  using const_block_type = Kokkos::View<Scalar const***, Kokkos::LayoutLeft, memory_space>;
+  using double_vector_type = NodalVector<double, memory_space>;
+  using const_double_vector_type = NodalVector<double const, memory_space>;
+  using sum_type = Kokkos::View<double, memory_space>;
+  using sums_type = Kokkos::View<double*, memory_space>;
 
   /// \param stiffness element matrix for Young's modulus 1 (fem/hex8_stiffness.hpp), unit of length
-  /// \throws InputError where `kernel` cannot run on this matrix
-  ElasticityOperator(BoxGrid const& grid, Hex8Matrix const& stiffness,
+  /// \throws InputError where `kernel` cannot run on this matrix, in this precision or in this build
+  /// \throws OutOfMemory where what the kernel keeps does not fit
+  ElasticityOperator(ExecutionSpace const& space, BoxGrid const& grid, Hex8Matrix const& stiffness,
                      ElasticityKernel kernel = ElasticityKernel::automatic);
 
   BoxGrid const& grid() const { return grid_; }
@@ -42,17 +57,56 @@ class ElasticityOperator {
   cell_field_type const& moduli() const { return moduli_; }
   mask_type const& constraints() const { return mask_; }
 
-  /// Young's modulus per cell; the View is kept, and later changes of its values count.
-  /// \throws InputError unless its extent is the number of cells
+  /// Young's modulus per cell; the View is kept, and later changes of its values count (with the kernel `assembled`
+  /// from the next update() on). \throws InputError unless its extent is the number of cells
   void set_moduli(cell_field_type const& moduli);
 
   /// Constraint bits per node (an empty View removes all constraints). Waits for `space`.
   /// \throws InputError unless its extent is the number of nodes
   void set_constraints(ExecutionSpace const& space, mask_type const& mask);
 
+  /// Tells that moduli or constraints changed. Only the kernel `assembled` needs it (it builds its matrix here); for
+  /// the others it does nothing. Asynchronous. \throws InputError for missing moduli
+  void update(ExecutionSpace const& space);
+
   /// w = K u. Asynchronous on `space`; u and w must not overlap.
-  /// \throws InputError for wrong extents or missing moduli
+  /// \throws InputError for wrong extents, missing moduli, or a matrix that update() has not built yet
   void apply(ExecutionSpace const& space, const_vector_type const& u, vector_type const& w) const;
+
+  /// The same for several right-hand sides, which share one read of the moduli.
+  void apply(ExecutionSpace const& space, const_block_type const& u, block_type const& w) const;
+
+  /// w = K u with vectors in FP64 and the product in FP32. `parity` forms the differences of a cell's displacements
+  /// relative to a value nearby, so that a large translation costs no digits: the error is that of FP32 for the
+  /// variation of u over a tile of some tens of cells. Only for Scalar = float and the kernel `parity`.
+  /// \throws InputError for another kernel or precision
+  void apply_mixed(ExecutionSpace const& space, const_double_vector_type const& u, double_vector_type const& w) const;
+
+  /// w = K u and dot = u . w (of the constrained operator), on the device.
+  void apply_dot(ExecutionSpace const& space, const_vector_type const& u, vector_type const& w,
+                 sum_type const& dot) const;
+  void apply_dot(ExecutionSpace const& space, const_block_type const& u, block_type const& w,
+                 sums_type const& dots) const;
+
+  /// r = f - K u; and squared_norm = r . r on the device. No two of f, u and r may overlap.
+  void residual(ExecutionSpace const& space, const_vector_type const& f, const_vector_type const& u,
+                vector_type const& r) const;
+  void residual(ExecutionSpace const& space, const_vector_type const& f, const_vector_type const& u,
+                vector_type const& r, sum_type const& squared_norm) const;
+
+  /// r = f - K u in FP64 with the product in FP32: see apply_mixed().
+  void residual_mixed(ExecutionSpace const& space, const_double_vector_type const& f, const_double_vector_type const& u,
+                      double_vector_type const& r, sum_type const& squared_norm) const;
+
+  /// One step of a Jacobi or Chebyshev iteration on K u = f:
+  ///   direction = a direction + b D^-1 (f - K u),   result = u + direction,
+  /// with D the diagonal on free components; constrained components of u stay (direction 0). With a = 0 the old
+  /// direction is not read, so that direction may hold anything.
+  /// \param inverse extent (nodes): 1 / nodal_moduli(), so that one value per node serves three components
+  /// \throws InputError for wrong extents, missing moduli, or result = u
+  void relax(ExecutionSpace const& space, const_vector_type const& f, const_vector_type const& u,
+             cell_field_type const& inverse, Scalar a, Scalar b, vector_type const& direction,
+             vector_type const& result) const;
 
   /// Exact diagonal of the operator; 1 on constrained components.
   void diagonal(ExecutionSpace const& space, vector_type const& diagonal) const;
@@ -71,11 +125,25 @@ class ElasticityOperator {
  private:
   detail::ElasticityData<Scalar> data() const;
   void check_vector(char const* function, char const* name, index_t extent, bool contiguous) const;
+  template <class ViewType>
+  index_t stride_of(char const* function, char const* name, ViewType const& view) const;
+  detail::StoreProduct<Scalar> product(char const* function, const_block_type const& u, block_type const& w) const;
+  detail::MixedElasticity<ExecutionSpace> const& mixed(char const* function) const;
+  void apply_dot_sides(ExecutionSpace const& space, detail::StoreProductDot<Scalar> const& all, index_t sides,
+                       double* sums) const;
+  template <bool Norm>
+  void residual_form(ExecutionSpace const& space, const_vector_type const& f, const_vector_type const& u,
+                     vector_type const& r, double* squared_norm) const;
+  template <bool First>
+  void relax_form(ExecutionSpace const& space, const_vector_type const& f, const_vector_type const& u,
+                  cell_field_type const& inverse, Scalar a, Scalar b, vector_type const& direction,
+                  vector_type const& result) const;
 
   BoxGrid grid_;
   Hex8Matrix stiffness_;
   std::optional<ParityBlocks> blocks_;  // where the element matrix has a parity form
   ElasticityKernel kernel_;
+  std::shared_ptr<detail::ElasticityBody<ExecutionSpace, Scalar>> body_;
   detail::ElasticityData<Scalar> data_{};
   cell_field_type moduli_;
   mask_type mask_;

@@ -17,11 +17,13 @@ namespace brickwork::detail {
 /// component_stride]. Corner n of a cell has offsets (n & 1, (n >> 1) & 1, n >> 2).
 template <class Scalar>
 struct ElasticityData {
-  index_t nx, ny, nz;        ///< cells per axis
-  index_t mx, my, mz;        ///< nodes per axis
-  bool periodic[3];          ///< axis wraps
-  Scalar const* moduli;      ///< [nx ny nz], Young's modulus of each cell (K0 is for E = 1)
-  std::uint8_t const* mask;  ///< [mx my mz] bit d set = component d constrained; null = no constraints
+  index_t nx, ny, nz;          ///< cells per axis
+  index_t mx, my, mz;          ///< nodes per axis
+  bool periodic[3];            ///< axis wraps
+  Scalar const* moduli;        ///< [nx ny nz], Young's modulus of each cell (K0 is for E = 1)
+  std::uint8_t const* mask;    ///< [mx my mz] bit d set = component d constrained; null = no constraints
+  index_t const* constrained;  ///< [constrained_count] nodes with a bit set, for kernels that restore w = u there
+  index_t constrained_count;
   /// Even-odd form. parity[s][a][b]: block s in 0..7 (bit x = 1, y = 2, z = 4) couples, for components a and b, the
   /// modes u^_{s xor 2^a, a} and u^_{s xor 2^b, b}; the factor 1/64 of K~ = T K T^T / 64 is included. Symmetric; the
   /// entries that touch a translation mode (s xor 2^a = 0) are exactly zero.

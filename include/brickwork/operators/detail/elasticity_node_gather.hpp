@@ -86,4 +86,21 @@ struct ElasticityNodeGather {
   }
 };
 
+/// Restores w = u on constrained components; one call per entry of data.constrained.
+template <class Scalar>
+struct CopyConstrained {
+  ElasticityData<Scalar> data;
+  Scalar const* u;
+  Scalar* w;
+  index_t stride_u;
+  index_t stride_w;
+  KOKKOS_FUNCTION void operator()(index_t index) const {
+    index_t const node = data.constrained[index];
+    int const fixed = data.mask[node];
+    for (int d = 0; d < 3; ++d) {
+      if ((fixed >> d) & 1) w[node + d * stride_w] = u[node + d * stride_u];
+    }
+  }
+};
+
 }  // namespace brickwork::detail

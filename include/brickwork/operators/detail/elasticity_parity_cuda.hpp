@@ -35,6 +35,7 @@
 
 #include "brickwork/core/types.hpp"
 #include "brickwork/operators/detail/elasticity_data.hpp"
+#include "brickwork/operators/detail/elasticity_epilogue.hpp"
 
 #if defined(KOKKOS_ENABLE_CUDA) && defined(__CUDACC__)
 
@@ -49,19 +50,40 @@
 namespace brickwork::detail {
 namespace parity_cuda {
 
-/// Operands as the kernel takes them (see ElasticityData); a block gives planes [first, first + chunk) of its tile.
-template <class Scalar>
+/// Operands as the kernel takes them (see ElasticityData); a block gives planes [first, first + chunk) of its tile, for
+/// one of the right-hand sides. The blocks of all sides of a tile follow each other, so that they run side by side and
+/// the moduli come from memory once.
+template <class Scalar, class Value>
 struct Arguments {
-  Scalar const* u;
-  Scalar* w;
+  Value const* u;
   Scalar const* moduli;
   std::uint8_t const* mask;
-  index_t stride_u, stride_w;
+  index_t stride_u, next_u;
   std::uint32_t plane_nodes, plane_cells;
   int nx, ny, nz, mx, my, mz;
-  int tiles_x, tiles_y, chunk;
+  int tiles_x, tiles_y, chunk, sides;
   bool periodic_x, periodic_y, periodic_z;
+  // Where the epilogue has a sum: one partial per block of a side at partials[block + blocks side], and the number of
+  // blocks that have written theirs.
+  double* partials;
+  unsigned* finished;
+  double* sums;
 };
+
+/// Epilogues whose right-hand sides run in one launch. For the others each side has a launch of its own, and their
+/// operands stay in the constant bank instead of registers.
+template <class Epilogue>
+struct SharesModuli : std::false_type {};
+template <class Value>
+struct SharesModuli<StoreProduct<Value>> : std::true_type {};
+template <class Value>
+struct SharesModuli<StoreProductDot<Value>> : std::true_type {};
+
+// FP32 values of an FP64 vector relative to a reference that all threads share: K times a constant is zero, and what is
+// rounded is the variation inside the tile instead of the displacement itself.
+__device__ __forceinline__ float relative(double value, double reference) {
+  return static_cast<float>(value - reference);
+}
 
 // Named barriers between a warp that gives and a warp that takes; a warp without a partner takes both parts itself.
 __device__ __forceinline__ void barrier_wait(int barrier) {
@@ -122,6 +144,19 @@ __device__ __forceinline__ void store_if(bool condition, double* address, double
                "l"(address), "d"(value)
                : "memory");
 }
+
+// A copy to shared memory that needs no register while it is under way.
+template <class V>
+__device__ __forceinline__ void copy_async(V* shared, V const* global) {
+  auto const target = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
+  if constexpr (sizeof(V) == 4)
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(target), "l"(global) : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(target), "l"(global) : "memory");
+}
+__device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+/// Waits for all but the group committed last.
+__device__ __forceinline__ void wait_for_copies() { asm volatile("cp.async.wait_group 1;" ::: "memory"); }
 
 __device__ __forceinline__ float fused(float a, float b, float c) { return fmaf(a, b, c); }
 __device__ __forceinline__ double fused(double a, double b, double c) { return fma(a, b, c); }
@@ -334,12 +369,19 @@ bool cube_blocks(GeneralBlocks<S> const& g, CubeBlocks<S>& c) {
 }
 
 /// What a thread carries from layer to layer.
-template <class S, bool Masked, int R>
+template <class S, class V, bool Masked, int R, class Epilogue>
 struct March {
+  static constexpr bool mixed = !std::is_same_v<S, V>;
+  // The plain store addresses w by base and offset; other epilogues take the index of the node.
+  static constexpr bool plain = !mixed && std::is_same_v<Epilogue, StoreProduct<V>>;
+  // Values per node that the epilogue reads: fetched into shared memory a layer ahead, into two buffers that take
+  // turns.
+  static constexpr int operands = Epilogue::operands;
+
   // Per cell column: xy butterfly of the lower plane, and sums left for it.
   S previous[R][4][3];
   S carry[R][4][3];
-  S u[R + 1][3];  // of the plane, and moduli of the layer, loaded ahead
+  V u[R + 1][3];  // of the plane, and moduli of the layer, loaded ahead
   S e[R];
   std::uint32_t mask[R + 1];     // of the plane whose u is loaded
   std::uint32_t history[R + 1];  // masks of the planes in use, the newest in the low byte
@@ -350,49 +392,97 @@ struct March {
   bool inside[R];  // the cell exists
   bool store[R];   // this thread gives the node's result
 
-  S const* base_u[3];
+  V const* base_u[3];
   S const* base_e;
-  S* base_w[3];
+  V* base_w[3];
+  index_t base_node;
   std::uint8_t const* base_mask;
+  V reference[3];
+  // This thread's values of the epilogue in shared memory: row r, value i of a buffer at [(r operands + i) threads].
+  V* fetched;
+  int turn;       // of the buffers, in values; the plane under way reads at fetched + turn
+  double* total;  // the thread's sum, in shared memory too
+  V partial;      // what is not yet in the total
 
-  __device__ __forceinline__ void load_nodes(int r, Arguments<S> const& a) {
+  __device__ __forceinline__ void load_nodes(int r) {
 #pragma unroll
     for (int c = 0; c < 3; ++c) u[r][c] = load(base_u[c] + node[r]);
     if constexpr (Masked) mask[r] = load(base_mask + node[r]);
   }
   __device__ __forceinline__ void load_cell(int r) { load_if(inside[r], base_e + cell[r], e[r]); }
   // Nodes of row r at an offset; age: planes between theirs and the last one that x_modes has seen.
+  // `buffer`: offset of the operands of the node's plane.
+  template <int Threads>
   __device__ __forceinline__ void store_nodes(int r, bool condition, std::uint32_t offset, int age,
-                                              Arguments<S> const& a, S const (&f)[2][3]) {
+                                              Epilogue const& epilogue, S const (&f)[2][3], int buffer) {
     S v[3];
 #pragma unroll
     for (int c = 0; c < 3; ++c) v[c] = (f[0][c] + f[1][c]) + __shfl_up_sync(0xffffffffu, f[0][c] - f[1][c], 1);
-    if constexpr (Masked) {
-      // Constrained nodes are few: their u is read again.
-      std::uint32_t const fixed = condition ? history[r] >> (8 * age) & 7u : 0u;
-      if (__any_sync(0xffffffffu, fixed != 0u)) {
+    std::uint32_t fixed = 0;
+    if constexpr (Masked) fixed = condition ? history[r] >> (8 * age) & 7u : 0u;
+    if constexpr (plain) {
+      if constexpr (Masked) {
+        // Constrained nodes are few: their u is read again.
+        if (__any_sync(0xffffffffu, fixed != 0u)) {
 #pragma unroll
-        for (int c = 0; c < 3; ++c) {
-          if (fixed >> c & 1u) v[c] = a.u[c * a.stride_u + (base_w[0] + offset - a.w)];
+          for (int c = 0; c < 3; ++c) {
+            if (fixed >> c & 1u) v[c] = epilogue.u[c * epilogue.stride_u + (base_w[0] + offset - epilogue.w)];
+          }
+        }
+      }
+#pragma unroll
+      for (int c = 0; c < 3; ++c) store_if(condition, base_w[c] + offset, v[c]);
+    } else {
+      finish_node<Threads>(r, condition, offset, fixed, epilogue, v, buffer);
+    }
+  }
+  template <int Threads>
+  __device__ __forceinline__ void finish_node(int r, bool condition, std::uint32_t offset, std::uint32_t fixed,
+                                              Epilogue const& epilogue, S const (&v)[3], int buffer) {
+    if constexpr (operands > 0) {
+      wait_for_copies();
+      if (!condition) return;
+      V values[operands];
+#pragma unroll
+      for (int i = 0; i < operands; ++i) values[i] = fetched[buffer + (r * operands + i) * Threads];
+      epilogue.finish(base_node + offset, static_cast<int>(fixed), v, values, partial);
+    } else {
+      double unused = 0;
+      if (condition) epilogue(base_node + offset, static_cast<int>(fixed), v, unused);
+    }
+  }
+  // Operands of the plane after the one whose offsets node[] holds.
+  template <int Threads>
+  __device__ __forceinline__ void fetch_operands(Epilogue const& epilogue, std::uint32_t plane_nodes, int buffer) {
+#pragma unroll
+    for (int r = 0; r < R; ++r) {
+      if (store[r]) {
+        index_t const index = base_node + (node[r] + plane_nodes);
+#pragma unroll
+        for (int i = 0; i < operands; ++i) {
+          copy_async(fetched + buffer + (r * operands + i) * Threads, epilogue.address(i, index));
         }
       }
     }
-#pragma unroll
-    for (int c = 0; c < 3; ++c) store_if(condition, base_w[c] + offset, v[c]);
   }
   __device__ __forceinline__ void x_modes(int r, S (&x)[2][3]) {
     if constexpr (Masked) {
       history[r] = history[r] << 8 | mask[r];
       if (__any_sync(0xffffffffu, mask[r] != 0u)) {
 #pragma unroll
-        for (int c = 0; c < 3; ++c) u[r][c] = mask[r] >> c & 1u ? S(0) : u[r][c];
+        for (int c = 0; c < 3; ++c) u[r][c] = mask[r] >> c & 1u ? V(0) : u[r][c];
       }
     }
 #pragma unroll
     for (int c = 0; c < 3; ++c) {
-      S const right = __shfl_down_sync(0xffffffffu, u[r][c], 1);
-      x[0][c] = u[r][c] + right;
-      x[1][c] = u[r][c] - right;
+      S value;
+      if constexpr (mixed)
+        value = relative(u[r][c], reference[c]);
+      else
+        value = u[r][c];
+      S const right = __shfl_down_sync(0xffffffffu, value, 1);
+      x[0][c] = value + right;
+      x[1][c] = value - right;
     }
   }
   static __device__ __forceinline__ void y_modes(S const (&low)[2][3], S const (&high)[2][3], S (&m)[4][3]) {
@@ -408,9 +498,11 @@ struct March {
 };
 
 /// R rows per thread, T warps per block of which X stand side by side in x.
-template <class S, bool Masked, class Blocks, int R, int T, int MinBlocks, bool Pairs, int X>
-__global__ void __launch_bounds__(32 * T, MinBlocks) parity_kernel(Arguments<S> const a, Blocks const blocks) {
+template <class S, class V, bool Masked, class Blocks, class Epilogue, int R, int T, int MinBlocks, bool Pairs, int X>
+__global__ void __launch_bounds__(32 * T, MinBlocks)
+    parity_kernel(Arguments<S, V> const a, Blocks const blocks, Epilogue const all_sides) {
   static_assert(!Pairs || (X == 1 && T == 8), "pairs of warps take the 16 named barriers of a block");
+  static_assert(!Pairs || !Epilogue::has_sum, "a sum needs a barrier of the block, which pairs leave none for");
   // Six values of every thread for the warp above: one buffer handed over by barriers of two warps (Pairs), or two that
   // take turns, with a barrier of the block for each layer.
   using Pair = typename Two<S>::type;
@@ -420,13 +512,32 @@ __global__ void __launch_bounds__(32 * T, MinBlocks) parity_kernel(Arguments<S> 
   int const warp = threadIdx.x / 32;
   constexpr int Y = T / X;
   int const warp_y = warp / X;
-  int const tile_x = blockIdx.x % a.tiles_x * X + warp % X;
-  int const rest = blockIdx.x / a.tiles_x;
+  constexpr bool many = SharesModuli<Epilogue>::value;
+  unsigned const side = many && a.sides > 1 ? blockIdx.x % static_cast<unsigned>(a.sides) : 0u;
+  unsigned const block = many && a.sides > 1 ? blockIdx.x / static_cast<unsigned>(a.sides) : blockIdx.x;
+  Epilogue const epilogue = many ? all_sides.select(side) : all_sides;
+  V const* const u = many ? a.u + side * a.next_u : a.u;
+  int const tile_x = static_cast<int>(block) % a.tiles_x * X + warp % X;
+  int const rest = static_cast<int>(block) / a.tiles_x;
   int const tile_y = rest % a.tiles_y;
   int const first = (rest / a.tiles_y) * a.chunk;
   int const last = min(first + a.chunk, a.mz);
 
-  March<S, Masked, R> s;
+  using Marching = March<S, V, Masked, R, Epilogue>;
+  Marching s;
+  if constexpr (Marching::operands > 0) {
+    extern __shared__ double operand_buffers[];
+    s.fetched = reinterpret_cast<V*>(operand_buffers) + threadIdx.x;
+  }
+  s.turn = 0;
+  s.partial = 0;
+  constexpr int buffers = R * Marching::operands * 32 * T;  // of operands, at 0 and at `buffers`
+  int k = first;                                            // plane under way
+  if constexpr (Epilogue::has_sum) {
+    __shared__ double totals[32 * T];
+    s.total = totals + threadIdx.x;
+    *s.total = 0;
+  }
   int const x = tile_x * 30 - 1 + lane;
   int const y0 = tile_y * (Y * R - 1) - 1 + warp_y * R;
   auto const wrap = [](int i, int n) { return ((i % n) + n) % n; };
@@ -458,16 +569,29 @@ __global__ void __launch_bounds__(32 * T, MinBlocks) parity_kernel(Arguments<S> 
   [[maybe_unused]] int buffer = 0;
   // Barriers by warp: full = the warp below has given, empty = the warp above has taken. The lowest and the topmost
   // warp have one of their own (0 and 15) on which they do both parts.
-  [[maybe_unused]] int const full_below = warp, full_above = warp + 1 < T ? warp + 1 : 15;
-  [[maybe_unused]] int const empty_below = warp > 0 ? T - 1 + warp : 0, empty_above = warp + 1 < T ? T + warp : 15;
+  [[maybe_unused]] int full_below = warp, full_above = warp + 1 < T ? warp + 1 : 15;
+  [[maybe_unused]] int empty_below = warp > 0 ? T - 1 + warp : 0, empty_above = warp + 1 < T ? T + warp : 15;
+  // The compiler would compute these anew, from a slow special register, in every layer.
+  if constexpr (Pairs) asm volatile("" : "+r"(full_below), "+r"(full_above), "+r"(empty_below), "+r"(empty_above));
   bool const below = first > 0 || a.periodic_z;
   // Offsets count from node plane (cell layer) first - 1, so that they stay below 2^32 whatever the size of the grid.
   index_t const origin = static_cast<index_t>(first - 1) * a.plane_nodes;
   index_t const turn = static_cast<index_t>(a.nz) * a.plane_nodes;
 #pragma unroll
   for (int c = 0; c < 3; ++c) {
-    s.base_u[c] = a.u + (origin + (first == 0 ? turn : 0)) + c * a.stride_u + xn;
-    s.base_w[c] = a.w + (origin - 2 * static_cast<index_t>(a.plane_nodes)) + c * a.stride_w + xn;
+    s.base_u[c] = u + (origin + (first == 0 ? turn : 0)) + c * a.stride_u + xn;
+    if constexpr (Marching::plain) {
+      s.base_w[c] = epilogue.w + (origin - 2 * static_cast<index_t>(a.plane_nodes)) + c * epilogue.stride_w + xn;
+    }
+  }
+  s.base_node = origin - 2 * static_cast<index_t>(a.plane_nodes) + xn;
+  if constexpr (Marching::mixed) {
+    // Any node near the tile serves; the same one for the whole block.
+    int const yr = min(tile_y * (Y * R - 1), a.my - 1),
+              xr = min(static_cast<int>(block) % a.tiles_x * X * 30, a.mx - 1);
+    index_t const node = xr + a.mx * static_cast<index_t>(yr) + first * static_cast<index_t>(a.plane_nodes);
+#pragma unroll
+    for (int c = 0; c < 3; ++c) s.reference[c] = u[node + c * a.stride_u];
   }
   if constexpr (Masked) s.base_mask = a.mask + (origin + (first == 0 ? turn : 0)) + xn;
   s.base_e = a.moduli + static_cast<index_t>(first - 1 + (first == 0 ? a.nz : 0)) * a.plane_cells + xc;
@@ -475,7 +599,7 @@ __global__ void __launch_bounds__(32 * T, MinBlocks) parity_kernel(Arguments<S> 
 #pragma unroll
   for (int c = 0; c < 3; ++c) {
     asm volatile("" : "+l"(s.base_u[c]));
-    asm volatile("" : "+l"(s.base_w[c]));
+    if constexpr (Marching::plain) asm volatile("" : "+l"(s.base_w[c]));
   }
   asm volatile("" : "+l"(s.base_e));
   auto const advance_nodes = [&] {
@@ -488,7 +612,7 @@ __global__ void __launch_bounds__(32 * T, MinBlocks) parity_kernel(Arguments<S> 
   };
   auto const load_layer = [&] {
 #pragma unroll
-    for (int r = 0; r <= R; ++r) s.load_nodes(r, a);
+    for (int r = 0; r <= R; ++r) s.load_nodes(r);
 #pragma unroll
     for (int r = 0; r < R; ++r) s.load_cell(r);
   };
@@ -512,7 +636,7 @@ __global__ void __launch_bounds__(32 * T, MinBlocks) parity_kernel(Arguments<S> 
     if constexpr (Pairs) {
       if (again) barrier_arrive(empty_below);
     }
-    s.store_nodes(0, ready, offset, age, a, sum);
+    s.template store_nodes<32 * T>(0, ready, offset, age, epilogue, sum, buffers - s.turn);
     ready = s.store[0];
   };
   // One cell layer: gives its lower plane (emit; else only what it leaves for the upper one) and loads the next layer.
@@ -529,7 +653,14 @@ __global__ void __launch_bounds__(32 * T, MinBlocks) parity_kernel(Arguments<S> 
       advance_cells();
       load_layer();
     }
-    if constexpr (emit.value) finish(unfinished, 2, true);
+    if constexpr (emit.value) {
+      finish(unfinished, 2, true);
+      // After finish(): row 0 of the plane before has used its values.
+      if constexpr (Marching::operands > 0) {
+        if (k + 1 < last) s.template fetch_operands<32 * T>(epilogue, a.plane_nodes, buffers - s.turn);
+        commit_copies();
+      }
+    }
 #pragma unroll
     for (int r = R - 1; r >= 0; --r) {
       S m[4][3], lower[4][3];
@@ -547,12 +678,20 @@ __global__ void __launch_bounds__(32 * T, MinBlocks) parity_kernel(Arguments<S> 
         } else {
 #pragma unroll
           for (int i = 0; i < 6; ++i) sum[i / 3][i % 3] += upper[i / 3][i % 3];
-          s.store_nodes(r + 1, s.store[r + 1], s.node[r + 1], 1, a, sum);
+          s.template store_nodes<32 * T>(r + 1, s.store[r + 1], s.node[r + 1], 1, epilogue, sum, s.turn);
         }
 #pragma unroll
         for (int i = 0; i < 6; ++i) sum[i / 3][i % 3] = lower[i / 3][i % 3] + lower[i / 3 + 2][i % 3];
       }
     }
+    if constexpr (Epilogue::has_sum && sizeof(V) == 4 && emit.value) {
+      // The sum of a few layers in single precision is as good as its terms; longer ones are not.
+      if ((k & 7) == 7) {
+        *s.total += static_cast<double>(s.partial);
+        s.partial = 0;
+      }
+    }
+    if constexpr (Marching::operands > 0 && emit.value) s.turn = buffers - s.turn;
     if constexpr (emit.value) buffer = half - buffer;
   };
   using Yes = std::true_type;
@@ -570,7 +709,7 @@ __global__ void __launch_bounds__(32 * T, MinBlocks) parity_kernel(Arguments<S> 
     advance_nodes();
   }
 #pragma unroll
-  for (int r = 0; r <= R; ++r) s.load_nodes(r, a);
+  for (int r = 0; r <= R; ++r) s.load_nodes(r);
   {
     S low[2][3], high[2][3];
     s.x_modes(R, high);
@@ -599,7 +738,10 @@ __global__ void __launch_bounds__(32 * T, MinBlocks) parity_kernel(Arguments<S> 
     }
   };
   int const full = min(last, a.nz);
-  int k = first;
+  if constexpr (Marching::operands > 0) {
+    s.template fetch_operands<32 * T>(epilogue, a.plane_nodes, s.turn);
+    commit_copies();
+  }
   if (k < full) {
     wrap_top(k + 1);
     load_layer();
@@ -624,24 +766,63 @@ __global__ void __launch_bounds__(32 * T, MinBlocks) parity_kernel(Arguments<S> 
     }
   }
   finish(s.node[0], 1, false);
+  if constexpr (Epilogue::has_sum) {
+    *s.total += static_cast<double>(s.partial);
+    __shared__ double warp_sums[T];
+    __shared__ bool last_block;
+    auto const block_sum = [&](double value) {
+#pragma unroll
+      for (int step = 16; step > 0; step /= 2) value += __shfl_down_sync(0xffffffffu, value, step);
+      __syncthreads();
+      if (lane == 0) warp_sums[warp] = value;
+      __syncthreads();
+      double sum_of_warps = 0;
+      if (threadIdx.x == 0)
+        for (int i = 0; i < T; ++i) sum_of_warps += warp_sums[i];
+      return sum_of_warps;  // of thread 0
+    };
+    double const mine = block_sum(*s.total);
+    unsigned const count = gridDim.x / static_cast<unsigned>(a.sides);
+    double* const partials = a.partials + static_cast<index_t>(side) * count;
+    if (threadIdx.x == 0) {
+      partials[block] = mine;
+      __threadfence();
+      last_block = atomicAdd(a.finished + side, 1u) == count - 1;
+    }
+    __syncthreads();
+    // The block that comes last adds all partials in their order, whichever it is.
+    if (last_block) {
+      __threadfence();
+      double value = 0;
+      for (unsigned i = threadIdx.x; i < count; i += 32 * T) value += __ldcg(partials + i);
+      double const result = block_sum(value);
+      if (threadIdx.x == 0) {
+        a.sums[side] = result;
+        a.finished[side] = 0;
+      }
+    }
+  }
 }
 
 /// Number of blocks that run at once, for one kernel on the current device. Also asks for just the shared memory that
 /// these blocks need: rows that two tiles load are served by the first-level cache, and Kokkos 3.4 prefers shared
 /// memory device-wide.
 template <class Kernel>
-int resident_blocks(Kernel kernel, int threads) {
+int resident_blocks(Kernel kernel, int threads, std::size_t dynamic_bytes) {
   int device = 0, processors = 1, blocks = 1, shared = 0, reserved = 0;
   cudaGetDevice(&device);
   cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
   cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device);
   cudaDeviceGetAttribute(&reserved, cudaDevAttrReservedSharedMemoryPerBlock, device);
-  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, 0);
+  if (dynamic_bytes > 0) {
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(dynamic_bytes));
+  }
+  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, dynamic_bytes);
   blocks = std::max(blocks, 1);
   cudaFuncAttributes attributes{};
   if (shared > 0 && cudaFuncGetAttributes(&attributes, kernel) == cudaSuccess) {
-    std::size_t const needed =
-        static_cast<std::size_t>(blocks) * (attributes.sharedSizeBytes + static_cast<std::size_t>(reserved));
+    std::size_t const needed = static_cast<std::size_t>(blocks) *
+                               (attributes.sharedSizeBytes + dynamic_bytes + static_cast<std::size_t>(reserved));
     int const percent = static_cast<int>(std::min<std::size_t>(
         100, (100 * needed + static_cast<std::size_t>(shared) - 1) / static_cast<std::size_t>(shared)));
     cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, percent);
@@ -649,11 +830,26 @@ int resident_blocks(Kernel kernel, int threads) {
   return processors * blocks;
 }
 
-template <class S, bool Masked, class Blocks, int R, int T, int MinBlocks, bool Pairs, int X>
-void launch(cudaStream_t stream, ElasticityData<S> const& data, Blocks const& blocks, S const* u, S* w,
-            index_t stride_u, index_t stride_w) {
-  auto* const kernel = parity_kernel<S, Masked, Blocks, R, T, MinBlocks, Pairs, X>;
-  static int const resident = resident_blocks(kernel, 32 * T);
+/// Most blocks that a kernel with a sum is split into, per right-hand side: the size of the array of partials.
+inline index_t most_blocks(index_t mx, index_t my, index_t mz) {
+  index_t const columns = ((mx + 29) / 30) * ((my + 6) / 7);
+  index_t const least = (mx * my * mz) / ((index_t(1) << 32) - 4 * mx * my) + 1;
+  return columns * least + 4096;
+}
+
+/// Where a kernel leaves its sums.
+struct SumWorkspace {
+  double* partials = nullptr;    ///< most_blocks() values per right-hand side
+  unsigned* finished = nullptr;  ///< one per right-hand side, zero between launches
+  double* sums = nullptr;        ///< one per right-hand side
+};
+
+template <class S, class V, bool Masked, class Blocks, class Epilogue, int R, int T, int MinBlocks, bool Pairs, int X>
+void launch(cudaStream_t stream, ElasticityData<S> const& data, Blocks const& blocks, V const* u, index_t stride_u,
+            index_t sides, index_t next_u, Epilogue const& epilogue, SumWorkspace const& workspace) {
+  auto* const kernel = parity_kernel<S, V, Masked, Blocks, Epilogue, R, T, MinBlocks, Pairs, X>;
+  constexpr std::size_t operand_bytes = sizeof(V) * 2 * R * Epilogue::operands * 32 * T;
+  static int const resident = resident_blocks(kernel, 32 * T, operand_bytes);
   constexpr int Y = T / X;
   index_t const tiles_x = (data.mx + 30 * X - 1) / (30 * X);
   index_t const tiles_y = (data.my + Y * R - 2) / (Y * R - 1);
@@ -661,25 +857,26 @@ void launch(cudaStream_t stream, ElasticityData<S> const& data, Blocks const& bl
   // Planes per block: few waves of blocks, little work done twice (a layer and a half at the start of each block), and
   // 32-bit offsets inside a chunk.
   index_t const most = (index_t(1) << 32) / (data.mx * data.my) - 4;
+  index_t const limit = Epilogue::has_sum ? most_blocks(data.mx, data.my, data.mz) : std::numeric_limits<int>::max();
   index_t chunk = 1;
-  double best = 1e300;
+  double best = std::numeric_limits<double>::max();
   for (index_t pieces = (data.mz + most - 1) / most; pieces <= data.mz; ++pieces) {
     index_t const planes = (data.mz + pieces - 1) / pieces;
     index_t const count = columns * ((data.mz + planes - 1) / planes);
-    double const cost = double((count + resident - 1) / resident) * (double(planes) + 1.5);
+    if (count > limit && best < std::numeric_limits<double>::max()) break;
+    double const cost = double((count * sides + resident - 1) / resident) * (double(planes) + 1.5);
     if (cost < best) {
       best = cost;
       chunk = planes;
     }
     if (pieces >= 64 && count > 4 * index_t(resident)) break;
   }
-  Arguments<S> a;
+  Arguments<S, V> a;
   a.u = u;
-  a.w = w;
   a.moduli = data.moduli;
   a.mask = data.mask;
   a.stride_u = stride_u;
-  a.stride_w = stride_w;
+  a.next_u = next_u;
   a.plane_nodes = static_cast<std::uint32_t>(data.mx * data.my);
   a.plane_cells = static_cast<std::uint32_t>(data.nx * data.ny);
   a.nx = static_cast<int>(data.nx);
@@ -691,11 +888,15 @@ void launch(cudaStream_t stream, ElasticityData<S> const& data, Blocks const& bl
   a.tiles_x = static_cast<int>(tiles_x);
   a.tiles_y = static_cast<int>(tiles_y);
   a.chunk = static_cast<int>(chunk);
+  a.sides = static_cast<int>(sides);
   a.periodic_x = data.periodic[0];
   a.periodic_y = data.periodic[1];
   a.periodic_z = data.periodic[2];
-  auto const count = static_cast<unsigned>(columns * ((data.mz + chunk - 1) / chunk));
-  kernel<<<count, 32 * T, 0, stream>>>(a, blocks);
+  a.partials = workspace.partials;
+  a.finished = workspace.finished;
+  a.sums = workspace.sums;
+  auto const count = static_cast<unsigned>(columns * ((data.mz + chunk - 1) / chunk) * sides);
+  kernel<<<count, 32 * T, operand_bytes, stream>>>(a, blocks, epilogue);
 }
 
 }  // namespace parity_cuda
@@ -708,32 +909,48 @@ bool parity_cuda_supports(ElasticityData<Scalar> const& data) {
          data.mz < (index_t(1) << 30);
 }
 
-/// w = K u on the instance's stream: no synchronization, no allocation, no atomics, bitwise repeatable. Component d of
-/// node a stands at [a + d component_stride]; u and w must not overlap. With Masked (data.mask must then be set) the
-/// constrained components of u count as zero and w = u there; without, data.mask is not read. The blocks of
-/// data.parity must have the zeros of an axis-aligned orthotropic material. Requires parity_cuda_supports(data).
-/// Errors: std::runtime_error where the launch fails.
-template <class Scalar, bool Masked>
-void apply_parity_cuda(Kokkos::Cuda const& space, ElasticityData<Scalar> const& data, Scalar const* u, Scalar* w,
-                       index_t component_stride_u, index_t component_stride_w) {
+/// The product and its epilogue on the instance's stream: no synchronization, no allocation, no atomics on fields,
+/// bitwise repeatable. Component d of node a of right-hand side q stands at u[a + d stride_u + q next_u]. With Masked
+/// (data.mask must then be set) the constrained components of u count as zero and the epilogue gets their bits;
+/// without, data.mask is not read. The blocks of data.parity must have the zeros of an axis-aligned orthotropic
+/// material. Where Value is wider than Scalar, u is rounded relative to a reference value of each block. Requires
+/// parity_cuda_supports(data). Errors: std::runtime_error where the launch fails.
+template <class Scalar, bool Masked, class Value, class Epilogue>
+void apply_parity_cuda(Kokkos::Cuda const& space, ElasticityData<Scalar> const& data, Value const* u, index_t stride_u,
+                       index_t sides, index_t next_u, Epilogue const& epilogue,
+                       parity_cuda::SumWorkspace const& workspace) {
   using namespace parity_cuda;
   cudaStream_t const stream = space.cuda_stream();
+  if constexpr (!SharesModuli<Epilogue>::value) {
+    if (sides > 1) {
+      for (index_t side = 0; side < sides; ++side) {
+        SumWorkspace one = workspace;
+        one.sums += side;
+        apply_parity_cuda<Scalar, Masked>(space, data, u + side * next_u, stride_u, 1, 0, epilogue.select(side), one);
+      }
+      return;
+    }
+  }
   auto const run = [&](auto const& blocks) {
     using Blocks = std::decay_t<decltype(blocks)>;
-    if constexpr (sizeof(Scalar) == 4) {
-      // The wide shape needs less of the L2 cache; an odd number of tiles along x would leave half a block idle.
+    if constexpr (sizeof(Value) == 4) {
+      // The wide shape needs less of the L2 cache; an odd number of tiles along x would leave half a block idle. The
+      // forms that users of general matrices rarely need are compiled in one shape only.
       index_t const tiles = (data.mx + 29) / 30;
       bool const wide = (tiles % 2 == 0 || tiles > 24) && data.mx * data.my * data.mz > (index_t(1) << 22);
-      if (wide) {
-        launch<Scalar, Masked, Blocks, 2, 16, 1, false, 2>(stream, data, blocks, u, w, component_stride_u,
-                                                           component_stride_w);
-      } else {
-        launch<Scalar, Masked, Blocks, 2, 8, 2, true, 1>(stream, data, blocks, u, w, component_stride_u,
-                                                         component_stride_w);
+      constexpr bool both = std::is_same_v<Blocks, CubeBlocks<Scalar>> || std::is_same_v<Epilogue, StoreProduct<Value>>;
+      if constexpr (both) {
+        if (wide) {
+          launch<Scalar, Value, Masked, Blocks, Epilogue, 2, 16, 1, false, 2>(stream, data, blocks, u, stride_u, sides,
+                                                                              next_u, epilogue, workspace);
+          return;
+        }
       }
+      launch<Scalar, Value, Masked, Blocks, Epilogue, 2, 4, 4, false, 1>(stream, data, blocks, u, stride_u, sides,
+                                                                         next_u, epilogue, workspace);
     } else {
-      launch<Scalar, Masked, Blocks, 1, 8, 2, true, 1>(stream, data, blocks, u, w, component_stride_u,
-                                                       component_stride_w);
+      launch<Scalar, Value, Masked, Blocks, Epilogue, 1, 8, 2, !Epilogue::has_sum, 1>(
+          stream, data, blocks, u, stride_u, sides, next_u, epilogue, workspace);
     }
   };
   GeneralBlocks<Scalar> const general = general_blocks(data.parity);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fused vector kernels of conjugate gradients over nodal vectors (three components per node).
 //
-// Every kernel reads each operand once. Values per node: dot 6; update reads 12 + 1, writes 6; direction reads 6 + 1,
+// Every kernel reads each operand once. Values per node: update reads 12 + 1, writes 6; direction reads 6 + 1,
 // writes 3. Sums accumulate in double precision whatever the vectors hold. Scalars (alpha, beta) are read from device
 // memory, so that the host need not wait for them.
 #pragma once
@@ -9,18 +9,6 @@
 #include "brickwork/core/fields.hpp"
 
 namespace brickwork::detail {
-
-template <class Inner>
-struct CgDot {
-  Inner const* p;
-  Inner const* w;
-  index_t stride;
-  KOKKOS_FUNCTION void operator()(index_t node, double& sum) const {
-    for (int d = 0; d < 3; ++d) {
-      sum += static_cast<double>(p[node + d * stride]) * static_cast<double>(w[node + d * stride]);
-    }
-  }
-};
 
 /// correction += alpha p, r -= alpha w, and the sums r.r, r.Mr of the new residual; alpha = r.Mr / p.w of the old one.
 template <class Inner>
