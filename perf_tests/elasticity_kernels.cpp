@@ -53,7 +53,7 @@ struct Plan {
 
 // A size may take this long; what is left is shared out among the figures to come, and kernels that come too late are
 // left out.
-constexpr double size_seconds = 20;
+constexpr double size_seconds = 40;
 
 struct ConstrainFace {
   std::uint8_t* mask;

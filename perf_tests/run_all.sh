@@ -93,10 +93,10 @@ else
   run synthetic_hot_path 64k 216k 512k 1M
   run elasticity_kernels --masked --one-set 64k 216k 512k 1M 16.8M 134M
   run elasticity_forms 1M 16.8M 134M
-  run precision_study 64k 216k --design-steps 120
-  run condition_numbers 64k 216k 512k --design-steps 0
+  run precision_study 64k 216k 1M --design-steps 120
+  run condition_numbers 64k 216k 512k --design-steps 120
   run repeatability 64k 216k
-  run energy 216k 1M
+  run energy 1M
 fi
 
 if [ $plots -eq 1 ]; then
