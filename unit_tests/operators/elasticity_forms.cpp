@@ -129,8 +129,7 @@ void compare_sides(Setup<Space, Scalar>& s, Box const& box, ElasticityKernel ker
 }
 
 template <class Space, class Scalar>
-void sides_and_dots(Box const& box, bool masked, std::vector<ElasticityKernel> const& list) {
-  constexpr std::size_t most = 7;
+void sides_and_dots(Box const& box, bool masked, std::vector<ElasticityKernel> const& list, std::size_t most = 7) {
   std::vector<std::vector<double>> values, references;
   for (auto kernel : list) {
     Setup<Space, Scalar> s(box, kernel, masked);
@@ -139,7 +138,7 @@ void sides_and_dots(Box const& box, bool masked, std::vector<ElasticityKernel> c
       references.push_back(s.reference(values.back()));
     }
     for (std::size_t sides : {1, 2, 3, 6, 7}) {
-      if (kernel == ElasticityKernel::parity || sides == 3)
+      if (sides <= most && (kernel == ElasticityKernel::parity || sides == 3))
         compare_sides<Space, Scalar>(s, box, kernel, sides, values, references);
     }
   }
@@ -226,7 +225,7 @@ void large_box() {
   // More than 2^22 nodes and an even number of tiles: the CUDA kernel's wide shape.
   Box const box{{177, 165, 150}, {false, false, false}, {177, 165, 150}};
   for (bool masked : {false, true}) {
-    sides_and_dots<Space, float>(box, masked, {ElasticityKernel::parity});
+    sides_and_dots<Space, float>(box, masked, {ElasticityKernel::parity}, 2);
     residual_and_relaxation<Space, float>(box, ElasticityKernel::parity, masked);
   }
 }

@@ -16,17 +16,26 @@
 // The values of the next layer are loaded into registers a layer ahead (asm volatile: the compiler would sink the
 // loads to their use); row 0 of a plane is finished a layer late, so that its barrier stands behind these loads. Cells
 // outside the grid have modulus zero: their load never happens and the register keeps its initial zero; node indices
-// are clamped (or wrapped on a periodic axis) once, ahead of the loop. Two shapes of a block: 8 x 1 warps that hand
-// sums upwards through named barriers pair by pair, and (FP32) 8 x 2 warps in lockstep, twice as wide in x, which need
-// less of the L2 cache and serve where a row has an even number of tiles.
+// are clamped (or wrapped on a periodic axis) once, ahead of the loop. Shapes of a block: in FP32 four warps in y, or 8
+// x 2 warps, twice as wide in x, which need less of the L2 cache and serve on large grids where a row has an even
+// number of tiles; in FP64 eight warps that hand sums upwards through named barriers pair by pair (in lockstep where
+// the epilogue has a sum).
+//
+// Epilogues (elasticity_epilogue.hpp). What a node's product is used for is a template parameter. The values that it
+// reads (a load, a direction, u again) come by asynchronous copies into shared memory a layer ahead, each thread its
+// own: no registers while they are under way, no barrier. Sums go from threads to one partial per block, and the block
+// that finishes last adds the partials in their order. Right-hand sides are blocks of the same launch.
+//
+// FP32 products of FP64 vectors: u is taken relative to the value of one node of the tile before it is rounded.
 //
 // Cost per cell (FP32, R = 2): 28 bytes of device memory (u, w, modulus once each; measured 28.5), 138 floating-point
 // operations (99 additions, 39 multiply(-add)s), about 190 instructions in all, times 32/30 in x and 16/15 in y for
-// halos. FP64 (R = 1): 56 bytes, 141 operations, times 8/7 in y. Bound by the L2 cache (80 % busy: halos and rows that
-// are not aligned to its sectors) and then by instruction issue (68 %). See perf_tests/RESULTS.md.
+// halos. FP64 (R = 1): 56 bytes, 141 operations, times 8/7 in y. Bound by the link between the two halves of the L2
+// cache (80 % busy) and then by instruction issue (68 %). See perf_tests/RESULTS.md.
 //
-// Repeatability. No atomics; every sum has one order that depends neither on the shape of the blocks nor on the
-// chunks: results are bitwise repeatable, and equal for all launch configurations.
+// Repeatability. No atomics on fields; every sum over cells has one order that depends neither on the shape of the
+// blocks nor on the chunks: fields are bitwise repeatable, and equal for all launch configurations. Sums over nodes are
+// bitwise repeatable on one model of card.
 //
 // Source: DESIGN.md section 4 (even-odd form); papers/simp-fused-kernels.txt section 3 for the operator itself.
 #pragma once
