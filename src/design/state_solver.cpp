@@ -81,7 +81,7 @@ class StateSolverImpl final : public StateSolver<ExecutionSpace> {
                   BoundaryConditions const& conditions, StateKernels const& kernels)
       : grid_(grid),
         outer_(space, grid, stiffness, kernels.outer),
-        inner_(space, grid, stiffness, kernels.inner),
+        inner_(make_inner(space, stiffness, kernels.inner)),
         cg_(space, grid) {
     index_t const nodes = grid.node_count();
     outer_moduli_ =
@@ -172,6 +172,15 @@ class StateSolverImpl final : public StateSolver<ExecutionSpace> {
   int load_cases() const override { return static_cast<int>(u_.size()); }
 
  private:
+  // Where the precisions agree both are one: a copy shares what the kernel keeps.
+  inner_operator make_inner(ExecutionSpace const& space, Hex8Matrix const& stiffness, ElasticityKernel kernel) const {
+    if constexpr (same) {
+      return outer_;
+    } else {
+      return inner_operator(space, grid_, stiffness, kernel);
+    }
+  }
+
   BoxGrid grid_;
   outer_operator outer_;
   inner_operator inner_;
