@@ -186,18 +186,11 @@ void study(Space const& space, Size const& size, char const* state, double penal
           published > 0 ? reference : std::string());
 }
 
-int parse_count(Options const& options, char const* name, int otherwise) {
-  std::string const word = options.value(name, std::to_string(otherwise));
-  BRICKWORK_REQUIRE(!word.empty() && word.size() < 7 && word.find_first_not_of("0123456789") == std::string::npos, name,
-                    " ", word, ": a whole number from 0 to 999999 is needed");
-  return std::stoi(word);
-}
-
 int run(int argc, char** argv) {
   std::vector<std::string> const sizes =
       on_cuda ? std::vector<std::string>{"64k", "216k", "512k"} : std::vector<std::string>{"20,10,5"};
   Options const options = parse_options(argc, argv, {"--design-steps"}, {}, sizes);
-  int const design_steps = parse_count(options, "--design-steps", on_cuda ? 120 : 10);
+  int const design_steps = options.count("--design-steps", on_cuda ? 120 : 10);
   Csv csv(options.value("--csv"),
           "size,cells,density,penalization,lambda_max_50,lambda_max,power_steps,lambda_min,inverse_steps,inner_"
           "iterations,converged,kappa_50,kappa,eps_kappa,jacobi_lambda_max,jacobi_lambda_min,jacobi_converged,jacobi_"

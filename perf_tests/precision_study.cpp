@@ -299,19 +299,12 @@ void study(Space const& space, Size const& size, std::string const& density, Fro
   table.library("mixed (default)", Kernel::parity);
 }
 
-int parse_count(Options const& options, char const* name, int otherwise) {
-  std::string const word = options.value(name, std::to_string(otherwise));
-  BRICKWORK_REQUIRE(!word.empty() && word.size() < 7 && word.find_first_not_of("0123456789") == std::string::npos, name,
-                    " ", word, ": a whole number from 0 to 999999 is needed");
-  return std::stoi(word);
-}
-
 int run(int argc, char** argv) {
   std::vector<std::string> const sizes =
       on_cuda ? std::vector<std::string>{"64k", "216k", "1M"} : std::vector<std::string>{"20,10,5"};
   Options const options = parse_options(argc, argv, {"--design-steps", "--corrections"}, {}, sizes);
-  int const design_steps = parse_count(options, "--design-steps", on_cuda ? 120 : 10);
-  int const corrections = parse_count(options, "--corrections", 8);
+  int const design_steps = options.count("--design-steps", on_cuda ? 120 : 10);
+  int const corrections = options.count("--corrections", 8);
   std::string const path = options.value("--csv");
   Csv csv(path,
           "size,cells,density,solver,operators,milliseconds,corrections,iterations,compliance,error,residual,status,"

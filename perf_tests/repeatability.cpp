@@ -24,6 +24,7 @@
 #include <random>
 
 #include "perf_tests/support/measure.hpp"
+#include "perf_tests/support/unit_problem.hpp"
 #include "unit_tests/support/refinement.hpp"
 
 using namespace brickwork;
@@ -171,25 +172,13 @@ bool report(Space const& space, Size const& size, FrozenSystem<Space> const& sys
   return !promised || (result.product_equal && result.solve_equal);
 }
 
-int parse_count(Options const& options, char const* name, int otherwise) {
-  std::string const word = options.value(name, std::to_string(otherwise));
-  BRICKWORK_REQUIRE(!word.empty() && word.size() < 7 && word.find_first_not_of("0123456789") == std::string::npos, name,
-                    " ", word, ": a whole number from 0 to 999999 is needed");
-  return std::stoi(word);
-}
-
 int run(int argc, char** argv) {
   std::vector<std::string> const sizes =
       on_cuda ? std::vector<std::string>{"64k", "216k"} : std::vector<std::string>{"20,10,5"};
   Options const options = parse_options(argc, argv, {"--runs", "--kernels"}, {}, sizes);
-  int const runs = parse_count(options, "--runs", 10);
+  int const runs = options.count("--runs", 10);
   BRICKWORK_REQUIRE(runs >= 2, "--runs ", runs, ": at least 2 are compared");
-  std::string const list = options.value("--kernels", "all");
-  std::vector<ElasticityKernel> kernels = elasticity_kernels();
-  if (list != "all") {
-    kernels.clear();
-    for (auto const& name : split(list)) kernels.push_back(elasticity_kernel_from_string(name));
-  }
+  auto const kernels = parse_kernels(options.value("--kernels", "all"));
   Csv csv(options.value("--csv"),
           "size,cells,kernel,precision,runs,product_equal,product_deviation,solve_equal,iterations_min,iterations_max,"
           "compliance_min,compliance_max,spread,offset,reason");

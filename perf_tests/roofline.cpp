@@ -18,17 +18,11 @@
 // issue).
 #include <optional>
 
-#include "brickwork/core/config.hpp"
+#include "brickwork/operators/detail/elasticity_tensor_cuda.hpp"
 #include "brickwork/operators/elasticity_operator.hpp"
 #include "perf_tests/support/elasticity_models.hpp"
 #include "perf_tests/support/measure.hpp"
 #include "perf_tests/support/unit_problem.hpp"
-
-#if defined(KOKKOS_ENABLE_CUDA) && defined(__CUDACC__) && BRICKWORK_CUDA_ARCH >= 80
-#define BRICKWORK_PERF_TENSOR_CORES() 1
-#else
-#define BRICKWORK_PERF_TENSOR_CORES() 0
-#endif
 
 using namespace brickwork;
 using namespace perf;
@@ -148,7 +142,7 @@ double atomic_rate(Space const& space) {
   return static_cast<double>(threads) * AtomicAdditions<Scalar>::per_index / seconds;
 }
 
-#if BRICKWORK_PERF_TENSOR_CORES()
+#if BRICKWORK_TENSOR_CORES()
 constexpr int mma_chains = 6;
 constexpr int mma_rounds = 2048;
 
@@ -238,7 +232,7 @@ Ceilings measure_ceilings(Space const& space, Csv& csv) {
   c.fp64 = multiply_add_rate<double>(space);
   c.atomics_fp32 = atomic_rate<float>(space);
   c.atomics_fp64 = atomic_rate<double>(space);
-#if BRICKWORK_PERF_TENSOR_CORES()
+#if BRICKWORK_TENSOR_CORES()
   c.bf16_tensor = mma_rate<float>(space, mma_bf16_kernel, double(mma_chains) * mma_rounds);
   c.fp64_tensor = mma_rate<double>(space, mma_fp64_kernel, double(mma_chains) * (mma_rounds / 4));
 #endif

@@ -22,12 +22,6 @@
 #include "perf_tests/support/measure.hpp"
 #include "perf_tests/support/unit_problem.hpp"
 
-#if defined(KOKKOS_ENABLE_CUDA) && defined(__CUDACC__) && BRICKWORK_CUDA_ARCH >= 80
-#define BRICKWORK_PERF_TENSOR_CORES() 1
-#else
-#define BRICKWORK_PERF_TENSOR_CORES() 0
-#endif
-
 using namespace brickwork;
 using namespace perf;
 
@@ -127,7 +121,7 @@ double time_wmma(Operation<float> const& o) {
     for (int col = 0; col < 24; ++col) rounded.matrix[row][col] = detail::round_to_bf16(o.base.stiffness[row][col]);
   return o.time([&](int set) {
     o.clear(set);
-#if BRICKWORK_PERF_TENSOR_CORES()
+#if BRICKWORK_TENSOR_CORES()
     detail::apply_fused_wmma_cuda<false>(o.space, o.data(set), o.dofs(set), o.cells, o.operands(set));
 #else
     detail::add_cell_products<false>(o.space, "perf::fused_wmma", o.data(set), o.dofs(set), o.cells, rounded,
@@ -142,7 +136,7 @@ double time_integer(Operation<float> const& o) {
   detail::IntegerProduct<Split> const integer{detail::integer_stiffness(kernel, cube_stiffness())};
   return o.time([&](int set) {
     o.clear(set);
-#if BRICKWORK_PERF_TENSOR_CORES()
+#if BRICKWORK_TENSOR_CORES()
     if constexpr (Split) {
       detail::apply_fused_wmma_split_cuda<false>(o.space, o.data(set), integer.form, o.dofs(set), o.cells,
                                                  o.operands(set));
@@ -163,7 +157,7 @@ double time_mma_fp64(Operation<double> const& o) {
     for (int col = 0; col < 24; ++col) product.matrix[row][col] = o.base.stiffness[row][col];
   return o.time([&](int set) {
     o.clear(set);
-#if BRICKWORK_PERF_TENSOR_CORES()
+#if BRICKWORK_TENSOR_CORES()
     detail::apply_fused_mma_fp64_cuda<false>(o.space, o.data(set), o.dofs(set), o.cells, o.operands(set));
 #else
     detail::add_cell_products<false>(o.space, "perf::fused_mma_fp64", o.data(set), o.dofs(set), o.cells, product,
@@ -261,7 +255,7 @@ int run(int argc, char** argv) {
   std::printf("Synthetic hot path, random connectivity (seed 42), microseconds\n");
   std::printf("(source: table 2 of papers/simp-fused-kernels.txt, RTX 4090, CuPy; speedups over full64)\n");
   print_machine(space);
-  if (!BRICKWORK_PERF_TENSOR_CORES()) std::printf("tensor-core kernels: portable bodies, BF16 emulated\n");
+  if (!BRICKWORK_TENSOR_CORES()) std::printf("tensor-core kernels: portable bodies, BF16 emulated\n");
   for (auto const& size : options.sizes) measure_size(space, size, options.flag("--rotate"), csv);
   return 0;
 }

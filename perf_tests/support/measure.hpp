@@ -91,6 +91,13 @@ struct Options {
     auto const found = values.find(name);
     return found == values.end() ? otherwise : found->second;
   }
+  /// \throws InputError for anything but a whole number
+  int count(std::string const& name, int otherwise) const {
+    std::string const word = value(name, std::to_string(otherwise));
+    BRICKWORK_REQUIRE(!word.empty() && word.size() < 7 && word.find_first_not_of("0123456789") == std::string::npos,
+                      name, " ", word, ": a whole number from 0 to 999999 is needed");
+    return std::stoi(word);
+  }
 };
 
 /// \param values, flags  the options known beside --csv FILE, with their dashes

@@ -9,12 +9,6 @@
 #include "brickwork/core/instantiate.hpp"
 #include "brickwork/operators/detail/elasticity_tensor_cuda.hpp"
 
-#if defined(KOKKOS_ENABLE_CUDA) && BRICKWORK_CUDA_ARCH >= 80
-#define BRICKWORK_TENSOR_CORES() 1
-#else
-#define BRICKWORK_TENSOR_CORES() 0
-#endif
-
 namespace brickwork::detail {
 
 namespace {
@@ -176,19 +170,6 @@ void add_products(ExecutionSpace const& space, Kernel const& kernel, ElasticityD
   add_cell_products<Masked>(space, Kernel::label, data, dofs, cells, kernel.product, vectors);
 }
 
-template <class ExecutionSpace, class Scalar>
-void zero_product(ExecutionSpace const& space, index_t nodes, Operands<Scalar> const& vectors) {
-  Kokkos::parallel_for("brickwork::ElasticityOperator::apply::zero", range(space, nodes),
-                       ZeroNodes<Scalar>{vectors.w, vectors.stride_w});
-}
-
-template <class ExecutionSpace, class Scalar>
-void copy_constrained(ExecutionSpace const& space, ElasticityData<Scalar> const& data,
-                      Operands<Scalar> const& vectors) {
-  Kokkos::parallel_for("brickwork::ElasticityOperator::apply::constrained", range(space, data.constrained_count),
-                       CopyConstrained<Scalar>{data, vectors.u, vectors.w, vectors.stride_u, vectors.stride_w});
-}
-
 template <class ExecutionSpace, class Kernel>
 class TensorCoreBody final : public ElasticityBody<ExecutionSpace, typename Kernel::Scalar> {
  public:
@@ -198,12 +179,12 @@ class TensorCoreBody final : public ElasticityBody<ExecutionSpace, typename Kern
 
   void apply(ExecutionSpace const& space, ElasticityData<Scalar> const& data,
              Operands<Scalar> const& vectors) const override {
-    zero_product(space, data.mx * data.my * data.mz, vectors);
+    clear_components(space, data, vectors.stride_w, vectors.w);
     if (data.mask == nullptr) {
       add_products<false>(space, kernel_, data, vectors);
     } else {
       add_products<true>(space, kernel_, data, vectors);
-      copy_constrained(space, data, vectors);
+      restore_constrained(space, data, vectors.stride_u, vectors.stride_w, vectors.u, vectors.w);
     }
   }
 

@@ -37,7 +37,7 @@ struct Problem {
   NodeMask<Memory> device_mask;
   Kokkos::View<index_t*, Memory> constrained;
   detail::ElasticityData<Scalar> data;
-  double tolerance;
+  double tolerance = product_tolerance<Scalar>(stiffness);
 
   Problem(Box const& box, bool masked) : grid(box.cells, {1, 2, 5}, box.periodic) {
     device_moduli = to_device<CellField<Scalar, Memory>>(space, moduli, grid.cell_count());
@@ -56,10 +56,6 @@ struct Problem {
       data.constrained = constrained.data();
       data.constrained_count = static_cast<index_t>(list.size());
     }
-    double largest = 0;
-    for (auto const& row : stiffness)
-      for (double entry : row) largest = std::max(largest, std::abs(entry));
-    tolerance = 64 * std::numeric_limits<Scalar>::epsilon() * largest * 8;
   }
   std::vector<double> expected() const { return reference_apply(grid, stiffness, moduli, mask, u); }
   /// u, or NaN, with the components `stride` apart; NaN between them.

@@ -29,12 +29,6 @@ std::vector<Box> const boxes{
     {{33, 1, 65}, {false, false, false}, {1, 2, 5}}, {{5, 6, 7}, {true, true, true}, {5, 6, 7}},
     {{61, 8, 3}, {true, false, true}, {61, 8, 3}},   {{2, 4099, 1}, {false, false, false}, {2, 4099, 1}}};
 
-template <class Scalar>
-std::vector<double> rounded(std::vector<double> values) {
-  for (auto& value : values) value = static_cast<double>(static_cast<Scalar>(value));
-  return values;
-}
-
 template <class Space, class Scalar>
 struct Setup {
   using Memory = typename Space::memory_space;
@@ -48,18 +42,14 @@ struct Setup {
   std::vector<double> moduli;
   std::vector<std::uint8_t> mask;
   Operator op;
-  double largest = 0;  // entry of the element matrix
 
   Setup(Box const& box, ElasticityKernel kernel, bool masked)
       : grid(box.cells, box.lengths, box.periodic),
         stiffness(hex8_stiffness(elasticity_matrix(IsotropicMaterial{1, 0.3}), grid.spacing())),
         moduli(rounded<Scalar>(random_values(grid.cell_count(), 1, 1e-9, 1))),
         op(space, grid, stiffness, kernel) {
-    for (auto const& row : stiffness)
-      for (double entry : row) largest = std::max(largest, std::abs(entry));
     if (masked) {
-      auto const draw = random_values(grid.node_count(), 3, 0, 40);
-      for (double value : draw) mask.push_back(value < 8 ? static_cast<std::uint8_t>(value) : 0);
+      mask = random_mask(grid.node_count(), 3);
       mask[0] = 7;
     }
     op.set_moduli(to_device<CellField<Scalar, Memory>>(space, moduli, grid.cell_count()));
@@ -73,8 +63,7 @@ struct Setup {
     auto const nodes = static_cast<std::size_t>(grid.node_count());
     return !mask.empty() && ((mask[dof % nodes] >> (dof / nodes)) & 1);
   }
-  // As in the test of the kernels: a sum of 8 cells x 24 products.
-  double tolerance() const { return 64 * std::numeric_limits<Scalar>::epsilon() * largest * 8; }
+  double tolerance() const { return product_tolerance<Scalar>(stiffness); }
   Vector vector(std::vector<double> const& values) const { return to_device<Vector>(space, values, grid.node_count()); }
   std::vector<double> random(unsigned seed) const { return rounded<Scalar>(random_values(grid.dof_count(), seed)); }
   Vector nan() const { return vector(std::vector<double>(static_cast<std::size_t>(grid.dof_count()), std::nan(""))); }

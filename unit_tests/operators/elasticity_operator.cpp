@@ -46,29 +46,6 @@ bool repeatable(ElasticityKernel kernel) {
          kernel == ElasticityKernel::assembled;
 }
 
-// Rounding of a sum of 8 cells x 24 products, each in turn a sum of three butterfly levels: 8 * 24 additions of terms
-// bounded by max|K| max|u| max|E|, errors accumulating like their square root with a factor of safety.
-template <class Scalar>
-double tolerance(Hex8Matrix const& k) {
-  double largest = 0;
-  for (auto const& row : k)
-    for (double entry : row) largest = std::max(largest, std::abs(entry));
-  return 64 * std::numeric_limits<Scalar>::epsilon() * largest * 8;
-}
-
-template <class Scalar>
-std::vector<double> rounded(std::vector<double> values) {
-  for (auto& value : values) value = static_cast<double>(static_cast<Scalar>(value));
-  return values;
-}
-
-std::vector<std::uint8_t> random_mask(index_t nodes, unsigned seed) {
-  auto const draw = random_values(nodes, seed, 0, 40);
-  std::vector<std::uint8_t> mask(draw.size());
-  for (std::size_t i = 0; i < mask.size(); ++i) mask[i] = draw[i] < 8 ? static_cast<std::uint8_t>(draw[i]) : 0;
-  return mask;
-}
-
 template <class Space, class Scalar>
 void compare(Case const& test, Hex8Matrix const& stiffness, bool masked) {
   using Operator = ElasticityOperator<Space, Scalar>;
@@ -95,7 +72,7 @@ void compare(Case const& test, Hex8Matrix const& stiffness, bool masked) {
                   << test.periodic[0] << test.periodic[1] << test.periodic[2] << ", kernel " << to_string(kernel)
                   << ", masked " << masked);
     auto const result = to_host(w);
-    CHECK(max_difference(result, expected) < tolerance<Scalar>(stiffness));
+    CHECK(max_difference(result, expected) < product_tolerance<Scalar>(stiffness));
     bool exact = true;
     for (index_t node = 0; masked && node < grid.node_count(); ++node)
       for (int d = 0; d < 3; ++d)

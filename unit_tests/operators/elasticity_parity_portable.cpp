@@ -33,29 +33,6 @@ enum class Kind { product, product_dot, residual, residual_norm, first_relaxatio
 std::vector<Kind> const kinds{Kind::product,       Kind::product_dot,      Kind::residual,
                               Kind::residual_norm, Kind::first_relaxation, Kind::relaxation};
 
-// The 24 products of each of eight cells and three butterfly levels round to eps max|K| max|E| max|du| each; errors
-// accumulate like the square root of their number, with a factor of safety. max|du| <= 2 here.
-template <class Scalar>
-double tolerance(Hex8Matrix const& k) {
-  double largest = 0;
-  for (auto const& row : k)
-    for (double entry : row) largest = std::max(largest, std::abs(entry));
-  return 64 * std::numeric_limits<Scalar>::epsilon() * largest * 8;
-}
-
-template <class Value>
-std::vector<double> rounded(std::vector<double> values) {
-  for (auto& value : values) value = static_cast<double>(static_cast<Value>(value));
-  return values;
-}
-
-std::vector<std::uint8_t> random_mask(index_t nodes, unsigned seed) {
-  auto const draw = random_values(nodes, seed, 0, 40);
-  std::vector<std::uint8_t> mask(draw.size());
-  for (std::size_t i = 0; i < mask.size(); ++i) mask[i] = draw[i] < 8 ? static_cast<std::uint8_t>(draw[i]) : 0;
-  return mask;
-}
-
 // `sides` vectors of 3 nodes values each, component stride `stride`, `next` apart; NaN between them.
 struct Layout {
   index_t nodes, stride, next, sides;
@@ -230,7 +207,7 @@ void check(Case const& test, bool masked) {
   INFO("cells " << test.cells[0] << " x " << test.cells[1] << " x " << test.cells[2] << ", periodic "
                 << test.periodic[0] << test.periodic[1] << test.periodic[2] << ", sides " << test.sides << ", masked "
                 << masked);
-  double const bound = tolerance<Scalar>(p.stiffness);
+  double const bound = product_tolerance<Scalar>(p.stiffness);
   double const eps = std::numeric_limits<Value>::epsilon();
   double const factor[3] = {0.1, 0.2, 0.3};
   auto const fixed = [&](index_t row) { return masked && ((p.mask[row % p.nodes] >> (row / p.nodes % 3)) & 1); };
@@ -296,8 +273,8 @@ void translated() {
     INFO("cells " << test.cells[0] << " x " << test.cells[1] << " x " << test.cells[2]);
     auto const output = run(p, Kind::product);
     // Beside the FP32 tolerance: u + 1e6 and the sums of four of them round in FP64.
-    double const shifted = tolerance<double>(p.stiffness) * 4e6;
-    CHECK(max_difference(output.values, p.expected) < tolerance<float>(p.stiffness) + shifted);
+    double const shifted = product_tolerance<double>(p.stiffness) * 4e6;
+    CHECK(max_difference(output.values, p.expected) < product_tolerance<float>(p.stiffness) + shifted);
   }
 }
 
@@ -316,7 +293,7 @@ void local_differences() {
   p.device_u = to_device<decltype(p.device_u)>(space, spread(p.in, p.u), p.in.size());
   p.expected = reference_apply(p.grid, p.stiffness, p.moduli, {}, p.u);
   auto const output = run(p, Kind::product);
-  CHECK(max_difference(output.values, p.expected) < tolerance<float>(p.stiffness));
+  CHECK(max_difference(output.values, p.expected) < product_tolerance<float>(p.stiffness));
 }
 
 // Every side of a launch gives what a launch of its own gives, to the last bit.

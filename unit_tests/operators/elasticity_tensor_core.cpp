@@ -55,19 +55,6 @@ Hex8Matrix cube(double nu, double h = 1) {
 }
 Hex8Matrix box(double nu) { return hex8_stiffness(elasticity_matrix(IsotropicMaterial{1, nu}), {1, 2, 5}); }
 
-template <class Scalar>
-std::vector<double> rounded(std::vector<double> values) {
-  for (auto& value : values) value = static_cast<double>(static_cast<Scalar>(value));
-  return values;
-}
-
-std::vector<std::uint8_t> random_mask(index_t nodes, unsigned seed) {
-  auto const draw = random_values(nodes, seed, 0, 40);
-  std::vector<std::uint8_t> mask(draw.size());
-  for (std::size_t i = 0; i < mask.size(); ++i) mask[i] = draw[i] < 8 ? static_cast<std::uint8_t>(draw[i]) : 0;
-  return mask;
-}
-
 Hex8Matrix absolute(Hex8Matrix k) {
   for (auto& row : k)
     for (auto& entry : row) entry = std::abs(entry);
@@ -472,7 +459,7 @@ void tables() {
         auto const& [space, data, dofs, count, vectors] = std::tie(arguments...);
         add_cell_products<false>(space, "test", data, dofs, count, dense, vectors);
       });
-#if defined(KOKKOS_ENABLE_CUDA) && BRICKWORK_CUDA_ARCH >= 80
+#if BRICKWORK_TENSOR_CORES()
       with_table<Space, float>(Kernel::fused_wmma, k, cells,
                                [&](auto const&... arguments) { apply_fused_wmma_cuda<false>(arguments...); });
       with_table<Space, float>(Kernel::fused_wmma_exact, k, cells,

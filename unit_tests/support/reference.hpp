@@ -2,7 +2,9 @@
 // Plain-loop references and random fields for the tests.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <random>
 #include <vector>
@@ -19,6 +21,32 @@ inline std::vector<double> random_values(index_t count, unsigned seed, double lo
   std::vector<double> values(static_cast<std::size_t>(count));
   for (auto& value : values) value = draw(generator);
   return values;
+}
+
+/// Values as a vector of precision Scalar holds them.
+template <class Scalar>
+std::vector<double> rounded(std::vector<double> values) {
+  for (auto& value : values) value = static_cast<double>(static_cast<Scalar>(value));
+  return values;
+}
+
+/// Constraint bits: about a fifth of the nodes with one of the eight patterns.
+inline std::vector<std::uint8_t> random_mask(index_t nodes, unsigned seed) {
+  auto const draw = random_values(nodes, seed, 0, 40);
+  std::vector<std::uint8_t> mask(draw.size());
+  for (std::size_t i = 0; i < mask.size(); ++i) mask[i] = draw[i] < 8 ? static_cast<std::uint8_t>(draw[i]) : 0;
+  return mask;
+}
+
+/// Rounding of a product K u in precision Scalar: a sum of 8 cells x 24 products, each in turn a sum of three butterfly
+/// levels; terms are bounded by max|K| max|u| max|E|, errors accumulate like the square root of their number, with a
+/// factor of safety. For |E| <= 1 and |u| of order one.
+template <class Scalar>
+double product_tolerance(Hex8Matrix const& k) {
+  double largest = 0;
+  for (auto const& row : k)
+    for (double entry : row) largest = std::max(largest, std::abs(entry));
+  return 64 * std::numeric_limits<Scalar>::epsilon() * largest * 8;
 }
 
 /// Nodes of cell (i, j, k), corners in order; periodic axes wrap.

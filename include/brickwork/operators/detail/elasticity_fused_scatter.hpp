@@ -270,29 +270,6 @@ void apply_fused_scatter(ExecutionSpace const& space, ElasticityData<Scalar> con
                                                              data.moduli, data.mask, u, w});
 }
 
-/// w = 0 on the nodes of the grid; what lies between the components is not touched.
-template <class ExecutionSpace, class Scalar>
-void clear_components(ExecutionSpace const& space, ElasticityData<Scalar> const& data, index_t stride, Scalar* w) {
-  using View = Kokkos::View<Scalar*, Kokkos::LayoutLeft, typename ExecutionSpace::memory_space,
-                            Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  index_t const nodes = data.mx * data.my * data.mz;
-  if (stride == nodes) {
-    Kokkos::deep_copy(space, View(w, static_cast<std::size_t>(3 * nodes)), Scalar(0));
-    return;
-  }
-  for (int d = 0; d < 3; ++d)
-    Kokkos::deep_copy(space, View(w + d * stride, static_cast<std::size_t>(nodes)), Scalar(0));
-}
-
-/// w = u on the constrained components.
-template <class ExecutionSpace, class Scalar>
-void restore_constrained(ExecutionSpace const& space, ElasticityData<Scalar> const& data, index_t stride_u,
-                         index_t stride_w, Scalar const* u, Scalar* w) {
-  if (data.mask == nullptr || data.constrained_count == 0) return;
-  Kokkos::parallel_for("brickwork::ElasticityOperator::apply::constrained", range(space, data.constrained_count),
-                       CopyConstrained<Scalar>{data, u, w, stride_u, stride_w});
-}
-
 template <class Scalar>
 struct FillDofTable {
   DofPair<GridDofs<Scalar>> dofs;

@@ -7,6 +7,7 @@
 // bitwise repeatable. Source: the nodal-assembly report (one thread per node), with a true element stiffness.
 #pragma once
 
+#include "brickwork/core/for_each.hpp"
 #include "brickwork/operators/detail/elasticity_data.hpp"
 
 namespace brickwork::detail {
@@ -102,5 +103,30 @@ struct CopyConstrained {
     }
   }
 };
+
+template <class Scalar>
+struct ZeroNodes {
+  Scalar* w;
+  index_t stride;
+  KOKKOS_FUNCTION void operator()(index_t node) const {
+    for (int d = 0; d < 3; ++d) w[node + d * stride] = 0;
+  }
+};
+
+/// w = 0 on the nodes of the grid; what lies between the components is not touched.
+template <class ExecutionSpace, class Scalar>
+void clear_components(ExecutionSpace const& space, ElasticityData<Scalar> const& data, index_t stride, Scalar* w) {
+  for_each("brickwork::ElasticityOperator::apply::clear", space, data.mx * data.my * data.mz,
+           ZeroNodes<Scalar>{w, stride});
+}
+
+/// w = u on the constrained components.
+template <class ExecutionSpace, class Scalar>
+void restore_constrained(ExecutionSpace const& space, ElasticityData<Scalar> const& data, index_t stride_u,
+                         index_t stride_w, Scalar const* u, Scalar* w) {
+  if (data.mask == nullptr || data.constrained_count == 0) return;
+  Kokkos::parallel_for("brickwork::ElasticityOperator::apply::constrained", range(space, data.constrained_count),
+                       CopyConstrained<Scalar>{data, u, w, stride_u, stride_w});
+}
 
 }  // namespace brickwork::detail

@@ -17,6 +17,13 @@ ParityWorkspace<typename ExecutionSpace::memory_space> parity_workspace(Executio
                                                   Workspace::most_sides)};
 }
 
+/// An epilogue with one right-hand side.
+template <class ExecutionSpace, class Scalar, class Epilogue>
+void apply_parity(ExecutionSpace const& space, ElasticityData<Scalar> const& data, Epilogue const& epilogue,
+                  ParityWorkspace<typename ExecutionSpace::memory_space> const& workspace, double* sums = nullptr) {
+  apply_parity(space, data, epilogue.u, epilogue.stride_u, 1, 0, epilogue, workspace, sums);
+}
+
 template <class ExecutionSpace, class Scalar>
 class FusedParity : public FusedElasticity<ExecutionSpace, Scalar> {
  public:
@@ -39,17 +46,17 @@ class FusedParity : public FusedElasticity<ExecutionSpace, Scalar> {
   }
   void run(ExecutionSpace const& space, Data const& data,
            StoreResidual<Scalar, Scalar, false> const& epilogue) const override {
-    apply_parity(space, data, epilogue.u, epilogue.stride_u, 1, 0, epilogue, workspace_, nullptr);
+    apply_parity(space, data, epilogue, workspace_);
   }
   void run(ExecutionSpace const& space, Data const& data, StoreResidual<Scalar, Scalar, true> const& epilogue,
            double* sums) const override {
-    apply_parity(space, data, epilogue.u, epilogue.stride_u, 1, 0, epilogue, workspace_, sums);
+    apply_parity(space, data, epilogue, workspace_, sums);
   }
   void run(ExecutionSpace const& space, Data const& data, Relaxation<Scalar, true> const& epilogue) const override {
-    apply_parity(space, data, epilogue.u, epilogue.stride_u, 1, 0, epilogue, workspace_, nullptr);
+    apply_parity(space, data, epilogue, workspace_);
   }
   void run(ExecutionSpace const& space, Data const& data, Relaxation<Scalar, false> const& epilogue) const override {
-    apply_parity(space, data, epilogue.u, epilogue.stride_u, 1, 0, epilogue, workspace_, nullptr);
+    apply_parity(space, data, epilogue, workspace_);
   }
 
  private:
@@ -63,15 +70,15 @@ class MixedParity : public MixedElasticity<ExecutionSpace> {
   MixedParity(ExecutionSpace const& space, Data const& data) : workspace_(parity_workspace(space, data)) {}
 
   void run(ExecutionSpace const& space, Data const& data, StoreProduct<double> const& epilogue) const override {
-    apply_parity(space, data, epilogue.u, epilogue.stride_u, 1, 0, epilogue, workspace_, nullptr);
+    apply_parity(space, data, epilogue, workspace_);
   }
   void run(ExecutionSpace const& space, Data const& data,
            StoreResidual<double, double, false> const& epilogue) const override {
-    apply_parity(space, data, epilogue.u, epilogue.stride_u, 1, 0, epilogue, workspace_, nullptr);
+    apply_parity(space, data, epilogue, workspace_);
   }
   void run(ExecutionSpace const& space, Data const& data, StoreResidual<double, double, true> const& epilogue,
            double* sums) const override {
-    apply_parity(space, data, epilogue.u, epilogue.stride_u, 1, 0, epilogue, workspace_, sums);
+    apply_parity(space, data, epilogue, workspace_, sums);
   }
 
  private:

@@ -157,15 +157,6 @@ struct ElasticityCellProduct {
   }
 };
 
-template <class Scalar>
-struct ZeroNodes {
-  Scalar* w;
-  index_t stride;
-  KOKKOS_FUNCTION void operator()(index_t node) const {
-    for (int d = 0; d < 3; ++d) w[node + d * stride] = 0;
-  }
-};
-
 /// Adds the portable body's product to w. `dofs` numbers the 24 values of a cell (GridDofs: with the strides of
 /// `vectors`; TableDofs: one table for u and w). data.mask is read with Masked only, and then data of a grid.
 template <bool Masked, class ExecutionSpace, class Scalar, class Dofs, class Product>
