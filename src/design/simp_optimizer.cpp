@@ -65,7 +65,7 @@ index_t simp_bytes(SimpProblem const& problem) {
   index_t const fields = problem.schedule.select_best ? 7 : 6;
   index_t const per_cell = 8 * fields + (problem.passive.empty() ? 0 : 1);
   return per_cell * grid.cell_count() +
-         state_solver_bytes(grid, load_case_count(problem), problem.solver.precision,
+         state_solver_bytes(grid, load_case_count(problem), problem.solver,
                             state_kernels(simp_stiffness(problem, grid), problem.solver));
 }
 

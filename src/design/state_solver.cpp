@@ -10,14 +10,15 @@ namespace brickwork {
 
 namespace detail {
 
-template <class Outer, class Inner>
+template <class Real, class Outer, class Inner>
 struct Interpolate {
-  double const* density;
+  Real const* density;
   Outer* outer;
   Inner* inner;  // null where the precisions agree
   SimpInterpolation simp;
   KOKKOS_FUNCTION void operator()(index_t cell) const {
-    double const rho = math::clamp(density[cell], 0.0, 1.0);  // a tiny negative value has no real power
+    double const rho =
+        math::clamp(static_cast<double>(density[cell]), 0.0, 1.0);  // a tiny negative value has no real power
     double const modulus = simp.young_min + (simp.young - simp.young_min) * math::pow(rho, simp.penalization);
     outer[cell] = static_cast<Outer>(modulus);
     if (inner) inner[cell] = static_cast<Inner>(modulus);
@@ -46,18 +47,6 @@ struct LoadFill {
   }
 };
 
-template <class Scalar>
-struct ScaledSum {
-  Scalar const* in;
-  double* out;
-  double weight;
-  bool add;
-  KOKKOS_FUNCTION void operator()(index_t cell) const {
-    double const value = weight * static_cast<double>(in[cell]);
-    out[cell] = add ? out[cell] + value : value;
-  }
-};
-
 struct MaskFill {
   index_t const* nodes;
   std::uint8_t const* bits;
@@ -65,8 +54,8 @@ struct MaskFill {
   KOKKOS_FUNCTION void operator()(index_t i) const { mask[nodes[i]] = bits[i]; }
 };
 
-template <class ExecutionSpace, class Outer, class Inner>
-class StateSolverImpl final : public StateSolver<ExecutionSpace> {
+template <class ExecutionSpace, class Real, class Outer, class Inner>
+class StateSolverImpl final : public StateSolver<ExecutionSpace, Real> {
   using memory_space = typename ExecutionSpace::memory_space;
   using outer_operator = ElasticityOperator<ExecutionSpace, Outer>;
   using inner_operator = ElasticityOperator<ExecutionSpace, Inner>;
@@ -74,8 +63,8 @@ class StateSolverImpl final : public StateSolver<ExecutionSpace> {
   static constexpr bool same = std::is_same_v<Outer, Inner>;
 
  public:
-  using typename StateSolver<ExecutionSpace>::const_field_type;
-  using typename StateSolver<ExecutionSpace>::field_type;
+  using typename StateSolver<ExecutionSpace, Real>::const_field_type;
+  using typename StateSolver<ExecutionSpace, Real>::field_type;
 
   StateSolverImpl(ExecutionSpace const& space, BoxGrid const& grid, Hex8Matrix const& stiffness,
                   BoundaryConditions const& conditions, StateKernels const& kernels)
@@ -122,6 +111,8 @@ class StateSolverImpl final : public StateSolver<ExecutionSpace> {
       u_.push_back(allocate<vector_type>(space, "brickwork::StateSolver::displacement", nodes));
     }
     f_ = allocate<vector_type>(space, "brickwork::StateSolver::load", nodes);
+    for (auto& field : scratch_)
+      field = allocate<field_type>(space, "brickwork::StateSolver::scratch", grid.cell_count());
   }
 
   void set_density(ExecutionSpace const& space, const_field_type const& density,
@@ -131,7 +122,7 @@ class StateSolverImpl final : public StateSolver<ExecutionSpace> {
                       " cells");
     Kokkos::parallel_for(
         "brickwork::StateSolver::interpolate", range(space, grid_.cell_count()),
-        Interpolate<Outer, Inner>{density.data(), outer_moduli_.data(), inner_moduli_.data(), interpolation});
+        Interpolate<Real, Outer, Inner>{density.data(), outer_moduli_.data(), inner_moduli_.data(), interpolation});
     outer_.update(space);
     if constexpr (!same) inner_.update(space);
     cg_.operator_changed();
@@ -168,6 +159,7 @@ class StateSolverImpl final : public StateSolver<ExecutionSpace> {
     outer_.accumulate_cell_energies(space, u_[c], weight, add, energies);
   }
 
+  field_type scratch(int i) const override { return scratch_.at(static_cast<std::size_t>(i)); }
   ElasticityKernel kernel() const override { return inner_.kernel(); }
   int load_cases() const override { return static_cast<int>(u_.size()); }
 
@@ -191,28 +183,29 @@ class StateSolverImpl final : public StateSolver<ExecutionSpace> {
   std::vector<Kokkos::View<double*, memory_space>> forces_;
   std::vector<vector_type> u_;
   vector_type f_;
+  std::array<field_type, StateSolver<ExecutionSpace, Real>::scratch_fields> scratch_;
 };
 
 }  // namespace detail
 
-template <class ExecutionSpace>
-std::unique_ptr<StateSolver<ExecutionSpace>> make_state_solver(ExecutionSpace const& space, BoxGrid const& grid,
-                                                               Hex8Matrix const& stiffness,
-                                                               BoundaryConditions const& conditions,
-                                                               SolverSettings const& settings) {
+template <class ExecutionSpace, class Real>
+std::unique_ptr<StateSolver<ExecutionSpace, Real>> make_state_solver(ExecutionSpace const& space, BoxGrid const& grid,
+                                                                     Hex8Matrix const& stiffness,
+                                                                     BoundaryConditions const& conditions,
+                                                                     SolverSettings const& settings) {
   StateKernels const kernel = state_kernels(stiffness, settings);
   switch (settings.precision) {
     case Precision::fp64:
-      return std::make_unique<detail::StateSolverImpl<ExecutionSpace, double, double>>(space, grid, stiffness,
-                                                                                       conditions, kernel);
+      return std::make_unique<detail::StateSolverImpl<ExecutionSpace, Real, double, double>>(space, grid, stiffness,
+                                                                                             conditions, kernel);
     case Precision::fp32:
-      return std::make_unique<detail::StateSolverImpl<ExecutionSpace, float, float>>(space, grid, stiffness, conditions,
-                                                                                     kernel);
+      return std::make_unique<detail::StateSolverImpl<ExecutionSpace, Real, float, float>>(space, grid, stiffness,
+                                                                                           conditions, kernel);
     case Precision::mixed:
       break;
   }
-  return std::make_unique<detail::StateSolverImpl<ExecutionSpace, double, float>>(space, grid, stiffness, conditions,
-                                                                                  kernel);
+  return std::make_unique<detail::StateSolverImpl<ExecutionSpace, Real, double, float>>(space, grid, stiffness,
+                                                                                        conditions, kernel);
 }
 
 StateKernels state_kernels(Hex8Matrix const& stiffness, SolverSettings const& settings) {
@@ -227,19 +220,22 @@ StateKernels state_kernels(Hex8Matrix const& stiffness, SolverSettings const& se
   return {select_elasticity_kernel(outer, stiffness, 8), select_elasticity_kernel(inner, stiffness, 4)};
 }
 
-index_t state_solver_bytes(BoxGrid const& grid, int load_cases, Precision precision, StateKernels const& kernels) {
-  index_t const outer = precision == Precision::fp32 ? 4 : 8;
-  index_t const inner = precision == Precision::fp64 ? 8 : 4;
-  bool const mixed = precision == Precision::mixed;
-  index_t const per_cell = outer + (mixed ? inner : 0);
+index_t state_solver_bytes(BoxGrid const& grid, int load_cases, SolverSettings const& settings,
+                           StateKernels const& kernels, int real_bytes) {
+  index_t const outer = settings.precision == Precision::fp32 ? 4 : 8;
+  index_t const inner = settings.precision == Precision::fp64 ? 8 : 4;
+  bool const mixed = settings.precision == Precision::mixed;
+  index_t const per_cell = outer + (mixed ? inner : 0) + 5 * real_bytes;
   index_t const per_node = 3 * outer * (load_cases + 1) + 1 + 13 * inner + (mixed ? 3 * outer : 0);
   double const kept = elasticity_kernel_bytes(kernels.outer, grid, static_cast<int>(outer)) +
                       (mixed ? elasticity_kernel_bytes(kernels.inner, grid, static_cast<int>(inner)) : 0.0);
   return per_cell * grid.cell_count() + per_node * grid.node_count() + static_cast<index_t>(kept);
 }
 
-#define BRICKWORK_INSTANTIATE(SPACE)                                     \
-  template std::unique_ptr<StateSolver<SPACE>> make_state_solver<SPACE>( \
+#define BRICKWORK_INSTANTIATE(SPACE)                                                                      \
+  template std::unique_ptr<StateSolver<SPACE, double>> make_state_solver<SPACE, double>(                  \
+      SPACE const&, BoxGrid const&, Hex8Matrix const&, BoundaryConditions const&, SolverSettings const&); \
+  template std::unique_ptr<StateSolver<SPACE, float>> make_state_solver<SPACE, float>(                    \
       SPACE const&, BoxGrid const&, Hex8Matrix const&, BoundaryConditions const&, SolverSettings const&);
 BRICKWORK_FOR_EACH_EXECUTION_SPACE(BRICKWORK_INSTANTIATE)
 #undef BRICKWORK_INSTANTIATE

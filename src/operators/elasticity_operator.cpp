@@ -44,7 +44,7 @@ struct Diagonal {
 // u_e^T K0 u_e in the even-odd basis: three butterflies and 45 products. The mean displacement drops out exactly; the
 // corner values are taken relative to the first, so that a large translation costs no digits in FP32 displacements
 // either.
-template <class Scalar>
+template <class Scalar, class Real>
 struct CellEnergies {
   ElasticityData<Scalar> data;
   double parity[8][3][3];
@@ -52,7 +52,7 @@ struct CellEnergies {
   index_t stride;
   double weight;
   bool add;
-  double* energies;
+  Real* energies;
 
   KOKKOS_FUNCTION void operator()(index_t cell) const {
     index_t i, j, k;
@@ -79,19 +79,19 @@ struct CellEnergies {
     double energy = 0;
     for (int s = 0; s < 8; ++s)
       for (int d = 0; d < 3; ++d) energy += mode[s][d] * image[s][d];
-    energies[cell] = (add ? energies[cell] : 0.0) + weight * energy;
+    energies[cell] = static_cast<Real>((add ? static_cast<double>(energies[cell]) : 0.0) + weight * energy);
   }
 };
 
 // The same by the 24 x 24 matrix, for element matrices without a parity form.
-template <class Scalar>
+template <class Scalar, class Real>
 struct CellEnergiesDense {
   ElasticityData<Scalar> data;
   Scalar const* u;
   index_t stride;
   double weight;
   bool add;
-  double* energies;
+  Real* energies;
 
   KOKKOS_FUNCTION void operator()(index_t cell) const {
     index_t i, j, k;
@@ -108,7 +108,7 @@ struct CellEnergiesDense {
       for (int col = 3; col < 24; ++col) sum += static_cast<double>(data.stiffness[row][col]) * in[col];
       energy += in[row] * sum;
     }
-    energies[cell] = (add ? energies[cell] : 0.0) + weight * energy;
+    energies[cell] = static_cast<Real>((add ? static_cast<double>(energies[cell]) : 0.0) + weight * energy);
   }
 };
 
@@ -391,12 +391,12 @@ void ElasticityOperator<ExecutionSpace, Scalar>::residual_mixed(ExecutionSpace c
 template <class ExecutionSpace, class Scalar>
 void ElasticityOperator<ExecutionSpace, Scalar>::relax(ExecutionSpace const& space, const_vector_type const& f,
                                                        const_vector_type const& u, cell_field_type const& inverse,
-                                                       Scalar a, Scalar b, vector_type const& direction,
+                                                       Scalar s, Scalar a, const_vector_type const& old, Scalar b,
                                                        vector_type const& result) const {
   if (a == Scalar(0)) {
-    relax_form<true>(space, f, u, inverse, a, b, direction, result);
+    relax_form<true>(space, f, u, inverse, s, a, old, b, result);
   } else {
-    relax_form<false>(space, f, u, inverse, a, b, direction, result);
+    relax_form<false>(space, f, u, inverse, s, a, old, b, result);
   }
 }
 
@@ -404,26 +404,30 @@ template <class ExecutionSpace, class Scalar>
 template <bool First>
 void ElasticityOperator<ExecutionSpace, Scalar>::relax_form(ExecutionSpace const& space, const_vector_type const& f,
                                                             const_vector_type const& u, cell_field_type const& inverse,
-                                                            Scalar a, Scalar b, vector_type const& direction,
+                                                            Scalar s, Scalar a, const_vector_type const& old, Scalar b,
                                                             vector_type const& result) const {
   BRICKWORK_REQUIRE(u.data() != result.data(), "ElasticityOperator::relax: result is u; it needs a vector of its own");
+  auto const* const fused = body_->fused();
+  BRICKWORK_REQUIRE(First || fused || old.data() != result.data(),
+                    "ElasticityOperator::relax: result is old, which only the kernel parity can do");
   check_vector("relax", "inverse", static_cast<index_t>(inverse.extent(0)), true);
   detail::Relaxation<Scalar, First> form;
   form.u = u.data();
   form.f = f.data();
   form.inverse = inverse.data();
-  form.direction = direction.data();
+  form.old = old.data();
   form.result = result.data();
   form.stride_u = stride_of("relax", "u", u);
   form.stride_f = stride_of("relax", "f", f);
-  form.stride_direction = stride_of("relax", "direction", direction);
+  form.stride_old = First ? 0 : stride_of("relax", "old", old);
   form.stride_result = stride_of("relax", "result", result);
+  form.s = s;
   form.a = a;
   form.b = b;
   auto const factors = diagonal_factors();
   for (int d = 0; d < 3; ++d) form.factor[d] = static_cast<Scalar>(1 / factors[static_cast<std::size_t>(d)]);
   auto const operands = data();
-  if (auto const* const fused = body_->fused()) {
+  if (fused) {
     fused->run(space, operands, form);
     return;
   }
@@ -453,9 +457,10 @@ std::array<double, 3> ElasticityOperator<ExecutionSpace, Scalar>::diagonal_facto
 }
 
 template <class ExecutionSpace, class Scalar>
+template <class Real>
 void ElasticityOperator<ExecutionSpace, Scalar>::accumulate_cell_energies(
     ExecutionSpace const& space, const_vector_type const& u, double weight, bool add,
-    CellField<double, memory_space> const& energies) const {
+    CellField<Real, memory_space> const& energies) const {
   check_vector("accumulate_cell_energies", "u", static_cast<index_t>(u.extent(0)), u.stride(0) == 1);
   BRICKWORK_REQUIRE(static_cast<index_t>(energies.extent(0)) == grid_.cell_count(),
                     "ElasticityOperator::accumulate_cell_energies: ", energies.extent(0), " energies; the grid has ",
@@ -463,11 +468,12 @@ void ElasticityOperator<ExecutionSpace, Scalar>::accumulate_cell_energies(
   auto const stride = static_cast<index_t>(u.stride(1));
   auto const cells = range(space, grid_.cell_count());
   if (!blocks_) {
-    Kokkos::parallel_for("brickwork::ElasticityOperator::cell_energies::dense", cells,
-                         detail::CellEnergiesDense<Scalar>{data(), u.data(), stride, weight, add, energies.data()});
+    Kokkos::parallel_for(
+        "brickwork::ElasticityOperator::cell_energies::dense", cells,
+        detail::CellEnergiesDense<Scalar, Real>{data(), u.data(), stride, weight, add, energies.data()});
     return;
   }
-  detail::CellEnergies<Scalar> kernel;
+  detail::CellEnergies<Scalar, Real> kernel;
   kernel.data = data();
   detail::copy_blocks(*blocks_, kernel.parity);
   kernel.u = u.data();
@@ -478,10 +484,18 @@ void ElasticityOperator<ExecutionSpace, Scalar>::accumulate_cell_energies(
   Kokkos::parallel_for("brickwork::ElasticityOperator::cell_energies", cells, kernel);
 }
 
-#define BRICKWORK_INSTANTIATE(SPACE)               \
-  template class ElasticityOperator<SPACE, float>; \
-  template class ElasticityOperator<SPACE, double>;
+#define BRICKWORK_INSTANTIATE_ENERGIES(SPACE, SCALAR, REAL)                        \
+  template void ElasticityOperator<SPACE, SCALAR>::accumulate_cell_energies<REAL>( \
+      SPACE const&, const_vector_type const&, double, bool, CellField<REAL, memory_space> const&) const;
+#define BRICKWORK_INSTANTIATE(SPACE)                   \
+  template class ElasticityOperator<SPACE, float>;     \
+  template class ElasticityOperator<SPACE, double>;    \
+  BRICKWORK_INSTANTIATE_ENERGIES(SPACE, float, float)  \
+  BRICKWORK_INSTANTIATE_ENERGIES(SPACE, float, double) \
+  BRICKWORK_INSTANTIATE_ENERGIES(SPACE, double, float) \
+  BRICKWORK_INSTANTIATE_ENERGIES(SPACE, double, double)
 BRICKWORK_FOR_EACH_EXECUTION_SPACE(BRICKWORK_INSTANTIATE)
 #undef BRICKWORK_INSTANTIATE
+#undef BRICKWORK_INSTANTIATE_ENERGIES
 
 }  // namespace brickwork

@@ -19,12 +19,17 @@ struct SimpInterpolation {
 };
 
 /// Solves K(rho) u_c = f_c for every load case c and keeps the displacements for warm starts.
-template <class ExecutionSpace>
+///
+/// \tparam Real precision of the cell fields that go in and out
+template <class ExecutionSpace, class Real = double>
 class StateSolver {
  public:
   using memory_space = typename ExecutionSpace::memory_space;
-  using const_field_type = CellField<double const, memory_space>;
-  using field_type = CellField<double, memory_space>;
+  using const_field_type = CellField<Real const, memory_space>;
+  using field_type = CellField<Real, memory_space>;
+
+  /// Fields that scratch() offers.
+  static constexpr int scratch_fields = 5;
 
   virtual ~StateSolver() = default;
 
@@ -43,17 +48,21 @@ class StateSolver {
   virtual void cell_energies(ExecutionSpace const& space, int load_case, double weight, bool add,
                              field_type const& energies) const = 0;
 
+  /// A field (extent cells) that the solver has no use for between solves: the caller may write it from the return of
+  /// solve() or set_density() until the next solve(), which destroys it. `i` < scratch_fields.
+  virtual field_type scratch(int i) const = 0;
+
   virtual ElasticityKernel kernel() const = 0;
   virtual int load_cases() const = 0;
 };
 
 /// \param stiffness element matrix for modulus 1
 /// \throws InputError where the kernel named in the settings cannot run
-template <class ExecutionSpace>
-std::unique_ptr<StateSolver<ExecutionSpace>> make_state_solver(ExecutionSpace const& space, BoxGrid const& grid,
-                                                               Hex8Matrix const& stiffness,
-                                                               BoundaryConditions const& conditions,
-                                                               SolverSettings const& settings);
+template <class ExecutionSpace, class Real = double>
+std::unique_ptr<StateSolver<ExecutionSpace, Real>> make_state_solver(ExecutionSpace const& space, BoxGrid const& grid,
+                                                                     Hex8Matrix const& stiffness,
+                                                                     BoundaryConditions const& conditions,
+                                                                     SolverSettings const& settings);
 
 /// The kernels of the outer (true residual) and inner (recurrences) operators.
 struct StateKernels {
@@ -65,6 +74,8 @@ struct StateKernels {
 StateKernels state_kernels(Hex8Matrix const& stiffness, SolverSettings const& settings);
 
 /// Bytes that make_state_solver() allocates.
-index_t state_solver_bytes(BoxGrid const& grid, int load_cases, Precision precision, StateKernels const& kernels);
+/// \param real_bytes size of the type of the cell fields: 4 or 8
+index_t state_solver_bytes(BoxGrid const& grid, int load_cases, SolverSettings const& settings,
+                           StateKernels const& kernels, int real_bytes = 8);
 
 }  // namespace brickwork

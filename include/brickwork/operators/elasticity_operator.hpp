@@ -98,14 +98,15 @@ class ElasticityOperator {
   void residual_mixed(ExecutionSpace const& space, const_double_vector_type const& f, const_double_vector_type const& u,
                       double_vector_type const& r, sum_type const& squared_norm) const;
 
-  /// One step of a Jacobi or Chebyshev iteration on K u = f:
-  ///   direction = a direction + b D^-1 (f - K u),   result = u + direction,
-  /// with D the diagonal on free components; constrained components of u stay (direction 0). With a = 0 the old
-  /// direction is not read, so that direction may hold anything.
+  /// One step of a Jacobi or Chebyshev iteration on K u = f, in three-term form:
+  ///   result = s u + a old + b D^-1 (f - K u),
+  /// with D the diagonal on free components; constrained components of the result are those of u. With a = 0 old is not
+  /// read, so that it may be empty or hold anything.
   /// \param inverse extent (nodes): 1 / nodal_moduli(), so that one value per node serves three components
-  /// \throws InputError for wrong extents, missing moduli, or result = u
+  /// \param result  may be old with the kernel `parity`; never u
+  /// \throws InputError for wrong extents, missing moduli, or a result that must not be written
   void relax(ExecutionSpace const& space, const_vector_type const& f, const_vector_type const& u,
-             cell_field_type const& inverse, Scalar a, Scalar b, vector_type const& direction,
+             cell_field_type const& inverse, Scalar s, Scalar a, const_vector_type const& old, Scalar b,
              vector_type const& result) const;
 
   /// Exact diagonal of the operator; 1 on constrained components.
@@ -119,8 +120,10 @@ class ElasticityOperator {
   /// energies_e = weight u_e^T K0 u_e (without the modulus), or += with `add`: the quantity that compliance
   /// sensitivities need. Constrained components of u enter with their values. Evaluated in double precision whatever
   /// the operator's is.
+  /// \tparam Real float or double
+  template <class Real>
   void accumulate_cell_energies(ExecutionSpace const& space, const_vector_type const& u, double weight, bool add,
-                                CellField<double, memory_space> const& energies) const;
+                                CellField<Real, memory_space> const& energies) const;
 
  private:
   detail::ElasticityData<Scalar> data() const;
@@ -136,7 +139,7 @@ class ElasticityOperator {
                      vector_type const& r, double* squared_norm) const;
   template <bool First>
   void relax_form(ExecutionSpace const& space, const_vector_type const& f, const_vector_type const& u,
-                  cell_field_type const& inverse, Scalar a, Scalar b, vector_type const& direction,
+                  cell_field_type const& inverse, Scalar s, Scalar a, const_vector_type const& old, Scalar b,
                   vector_type const& result) const;
 
   BoxGrid grid_;

@@ -8,7 +8,7 @@
 // over products formed in the vector's own precision, and combined in a fixed order: results are bitwise repeatable.
 //
 // Values moved per node beyond u (3), and the modulus (1): StoreProduct 3; Dot 3 (u again, from the cache); Residual 6;
-// Relaxation first step 8, later steps 14 (f 3, inverse 1, direction 3 + 3, u again from the cache, result 3).
+// Relaxation 8 without old, 10 with it (f 3, inverse 1, old 3, u again from the cache, result 3).
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -105,19 +105,19 @@ struct StoreResidual {
   }
 };
 
-/// One step of a Jacobi or Chebyshev iteration: direction = a direction + b D^-1 (f - K u), result = u + direction.
-/// Constrained components keep their u (direction 0). The inverse diagonal is inverse[node] factor[d]. With First the
-/// old direction counts as zero and is not read. Result must not be u (other threads still read it).
+/// One step of a Jacobi or Chebyshev iteration in three-term form: result = s u + a old + b D^-1 (f - K u).
+/// Constrained components keep their u. The inverse diagonal is inverse[node] factor[d]. With First old is not read.
+/// Result may be old (each node's is read before it is written) but not u (other threads still read it).
 template <class Value, bool First>
 struct Relaxation {
   static constexpr bool has_sum = false;
   Value const* u;
   Value const* f;
   Value const* inverse;
-  Value* direction;
+  Value const* old;
   Value* result;
-  index_t stride_u, stride_f, stride_direction, stride_result;
-  Value a, b;
+  index_t stride_u, stride_f, stride_old, stride_result;
+  Value s, a, b;
   Value factor[3];
 
   KOKKOS_FORCEINLINE_FUNCTION Relaxation select(index_t) const { return *this; }
@@ -128,23 +128,21 @@ struct Relaxation {
     finish(node, fixed, product, values, sum);
   }
 
-  static constexpr int operands = First ? 7 : 10;  // f, u, inverse, direction
+  static constexpr int operands = First ? 7 : 10;  // f, u, inverse, old
   KOKKOS_FORCEINLINE_FUNCTION Value const* address(int i, index_t node) const {
     if (i < 3) return f + node + i * stride_f;
     if (i < 6) return u + node + (i - 3) * stride_u;
     if (i == 6) return inverse + node;
-    return direction + node + (i - 7) * stride_direction;
+    return old + node + (i - 7) * stride_old;
   }
   template <class Scalar, class Sum>
   KOKKOS_FORCEINLINE_FUNCTION void finish(index_t node, int fixed, Scalar const (&product)[3],
                                           Value const (&values)[operands], Sum&) const {
     Value const scale = b * values[6];
     for (int d = 0; d < 3; ++d) {
-      Value step = scale * factor[d] * (values[d] - static_cast<Value>(product[d]));
-      if constexpr (!First) step += a * values[7 + d];
-      if (is_fixed(fixed, d)) step = 0;
-      direction[node + d * stride_direction] = step;
-      result[node + d * stride_result] = values[3 + d] + step;
+      Value next = s * values[3 + d] + scale * factor[d] * (values[d] - static_cast<Value>(product[d]));
+      if constexpr (!First) next += a * values[7 + d];
+      result[node + d * stride_result] = is_fixed(fixed, d) ? values[3 + d] : next;
     }
   }
 };

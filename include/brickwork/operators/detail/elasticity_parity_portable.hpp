@@ -346,7 +346,6 @@ KOKKOS_FORCEINLINE_FUNCTION void add_targets(StoreResidual<Value, Result, Norm> 
 template <class Value, bool First>
 KOKKOS_FORCEINLINE_FUNCTION void add_targets(Relaxation<Value, First> const& e, index_t node, int width,
                                              ParityTargets& targets) {
-  targets.add(e.direction + node, e.stride_direction, width);
   targets.add(e.result + node, e.stride_result, width);
 }
 
