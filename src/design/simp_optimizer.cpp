@@ -64,9 +64,10 @@ index_t simp_bytes(SimpProblem const& problem) {
   BoxGrid const grid = simp_grid(problem);
   index_t const fields = problem.schedule.select_best ? 7 : 6;
   index_t const per_cell = 8 * fields + (problem.passive.empty() ? 0 : 1);
-  return per_cell * grid.cell_count() +
-         state_solver_bytes(grid, load_case_count(problem), problem.solver,
-                            state_kernels(simp_stiffness(problem, grid), problem.solver));
+  Hex8Matrix const stiffness = simp_stiffness(problem, grid);
+  return per_cell * grid.cell_count() + state_solver_bytes<Kokkos::DefaultExecutionSpace>(
+                                            grid, load_case_count(problem), state_method(stiffness, problem.solver),
+                                            problem.solver, state_kernels(stiffness, problem.solver));
 }
 
 ElasticityKernel simp_kernel(SimpProblem const& problem) {

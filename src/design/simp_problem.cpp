@@ -571,6 +571,9 @@ void check_volume(SimpProblem const& p, std::vector<std::string>& warnings) {
 void check_solver(SolverSettings const& s) {
   BRICKWORK_REQUIRE(s.tolerance > 0 && s.tolerance < 1, "solver.tolerance = ", s.tolerance, ": must lie in (0, 1)");
   BRICKWORK_REQUIRE(s.max_iterations >= 1, "solver.max_iterations = ", s.max_iterations, ": must be at least 1");
+  BRICKWORK_REQUIRE(s.smoother_degree >= 1 && s.smoother_degree <= 8, "solver.smoother_degree = ", s.smoother_degree,
+                    ": must lie in [1, 8]");
+  BRICKWORK_REQUIRE(s.krylov_levels >= -1, "solver.krylov_levels = ", s.krylov_levels, ": must be at least -1");
   try {
     elasticity_kernel_from_string(s.kernel);
   } catch (InputError const& error) {

@@ -621,10 +621,16 @@ void read_design(Section const& root, SimpProblem& problem, bool has_preset, Loc
 void read_solver(Section const& root, SimpProblem& problem, Locations& locations) {
   toml::table const* table = root.table("solver");
   if (table == nullptr) return;
-  std::vector<std::string> const keys = {"precision",      "kernel",     "tolerance",
-                                         "max_iterations", "warm_start", "free_modes"};
+  std::vector<std::string> const keys = {"method",     "precision",       "kernel",
+                                         "tolerance",  "max_iterations",  "warm_start",
+                                         "free_modes", "smoother_degree", "krylov_levels"};
   Section const section(*table, "[solver]", keys);
   SolverSettings& solver = problem.solver;
+  section.choose("method",
+                 std::vector<std::pair<std::string, SolverMethod>>{{"automatic", SolverMethod::automatic},
+                                                                   {"multigrid", SolverMethod::multigrid},
+                                                                   {"jacobi", SolverMethod::jacobi}},
+                 solver.method);
   section.choose("precision",
                  std::vector<std::pair<std::string, Precision>>{
                      {"mixed", Precision::mixed}, {"fp64", Precision::fp64}, {"fp32", Precision::fp32}},
@@ -635,6 +641,8 @@ void read_solver(Section const& root, SimpProblem& problem, Locations& locations
   section.get("tolerance", solver.tolerance);
   section.get_integer("max_iterations", solver.max_iterations);
   section.get("warm_start", solver.warm_start);
+  section.get_integer("smoother_degree", solver.smoother_degree);
+  section.get_integer("krylov_levels", solver.krylov_levels);
   section.choose(
       "free_modes",
       std::vector<std::pair<std::string, FreeModes>>{{"error", FreeModes::error}, {"project", FreeModes::project}},
@@ -815,6 +823,16 @@ std::string to_string(Precision precision) {
       return "mixed";
   }
 }
+std::string to_string(SolverMethod method) {
+  switch (method) {
+    case SolverMethod::multigrid:
+      return "multigrid";
+    case SolverMethod::jacobi:
+      return "jacobi";
+    default:
+      return "automatic";
+  }
+}
 std::string to_string(FreeModes modes) { return modes == FreeModes::error ? "error" : "project"; }
 std::string to_string(FieldType type) { return type == FieldType::float32 ? "float32" : "uint8"; }
 
@@ -895,9 +913,12 @@ std::string to_toml(SimpConfig const& config) {
          "\nlast_step = " + std::to_string(stage.last_step) + "\npenalization = " + real(stage.penalization) +
          "\nbeta = " + real(stage.beta) + "\nmove = " + real(stage.move) + "\nradius = " + real(stage.radius) + "\n";
   }
-  t += "\n[solver]\nprecision = \"" + to_string(p.solver.precision) + "\"\nkernel = " + json_string(p.solver.kernel) +
-       "\ntolerance = " + real(p.solver.tolerance) + "\nmax_iterations = " + std::to_string(p.solver.max_iterations) +
-       "\nwarm_start = " + boolean(p.solver.warm_start) + "\nfree_modes = \"" + to_string(p.free_modes) + "\"\n";
+  t += "\n[solver]\nmethod = \"" + to_string(p.solver.method) + "\"\nprecision = \"" + to_string(p.solver.precision) +
+       "\"\nkernel = " + json_string(p.solver.kernel) + "\ntolerance = " + real(p.solver.tolerance) +
+       "\nmax_iterations = " + std::to_string(p.solver.max_iterations) +
+       "\nwarm_start = " + boolean(p.solver.warm_start) + "\nfree_modes = \"" + to_string(p.free_modes) +
+       "\"\nsmoother_degree = " + std::to_string(p.solver.smoother_degree) +
+       "\nkrylov_levels = " + std::to_string(p.solver.krylov_levels) + "\n";
   t += "\n[output]\ndirectory = " + json_string(config.output.directory) +
        "\nevery = " + std::to_string(config.output.every) + "\nvti = " + boolean(config.output.vti) +
        "\nvtkhdf = " + boolean(config.output.vtkhdf) + "\nfloat_type = \"" + to_string(config.output.field_type) +

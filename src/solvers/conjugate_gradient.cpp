@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "brickwork/solvers/conjugate_gradient.hpp"
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -32,25 +31,12 @@ namespace {
 // A recursive residual in the inner precision is trusted over this reduction; then it is recomputed.
 constexpr double replacement_factor = 0.05;
 
-detail::RigidModes rigid_modes(BoxGrid const& grid, Kokkos::Array<double, 54> const& values, int count) {
-  detail::RigidModes modes{};
-  modes.values = values;
-  modes.count = count;
-  for (int axis = 0; axis < 3; ++axis) {
-    modes.spacing[axis] = grid.spacing()[axis];
-    modes.origin[axis] = grid.origin()[axis];
-  }
-  modes.mx = grid.nodes()[0];
-  modes.my = grid.nodes()[1];
-  return modes;
-}
-
 }  // namespace
 
 template <class ExecutionSpace, class Outer, class Inner>
 ConjugateGradient<ExecutionSpace, Outer, Inner>::ConjugateGradient(ExecutionSpace const& space, BoxGrid const& grid,
                                                                    Communicator const& communicator)
-    : grid_(grid), communicator_(communicator) {
+    : grid_(grid), communicator_(communicator), modes_(space, grid, communicator) {
   index_t const nodes = grid.node_count();
   r_ = allocate<inner_vector>(space, "brickwork::ConjugateGradient::residual", nodes);
   p_ = allocate<inner_vector>(space, "brickwork::ConjugateGradient::direction", nodes);
@@ -63,7 +49,6 @@ ConjugateGradient<ExecutionSpace, Outer, Inner>::ConjugateGradient(ExecutionSpac
   }
   inverse_ = allocate<CellField<Inner, memory_space>>(space, "brickwork::ConjugateGradient::inverse_diagonal", nodes);
   scalars_ = allocate<Kokkos::View<double*, memory_space>>(space, "brickwork::ConjugateGradient::scalars", 6);
-  mode_sums_ = allocate<Kokkos::View<double*, memory_space>>(space, "brickwork::ConjugateGradient::mode_sums", 6);
   host_scalars_ = Kokkos::create_mirror_view(scalars_);
 }
 
@@ -72,49 +57,6 @@ index_t ConjugateGradient<ExecutionSpace, Outer, Inner>::bytes(BoxGrid const& gr
   index_t const per_node =
       13 * index_t(sizeof(Inner)) + (std::is_same_v<Outer, Inner> ? 0 : 3 * index_t(sizeof(Outer)));
   return per_node * grid.node_count();
-}
-
-template <class ExecutionSpace, class Outer, class Inner>
-void ConjugateGradient<ExecutionSpace, Outer, Inner>::set_free_modes(std::vector<RigidMotion> const& modes) {
-  BRICKWORK_REQUIRE(modes.size() <= 6, "ConjugateGradient::set_free_modes: ", modes.size(), " modes; a body has 6");
-  int const count = static_cast<int>(modes.size());
-  mode_count_ = count;
-  if (count == 0) return;
-  // Coefficients about one centre, then orthonormal as nodal vectors by the Gram matrix over all nodes, which needs
-  // only the moments of the node coordinates: it is summed axis by axis.
-  Index3 const m = grid_.nodes();
-  Vec3 center{}, moment{};
-  double nodes = 1;
-  for (int axis = 0; axis < 3; ++axis) {
-    double const n = static_cast<double>(m[axis]);
-    double const h = grid_.spacing()[axis];
-    center[axis] = grid_.origin()[axis] + 0.5 * h * (n - 1);
-    moment[axis] = h * h * (n * n - 1) / 12;  // mean of (x - center)^2
-    nodes *= n;
-  }
-  Eigen::MatrixXd coefficients(6, count);
-  for (int c = 0; c < count; ++c) {
-    RigidMotion const& mode = modes[static_cast<std::size_t>(c)];
-    Eigen::Vector3d const rotation(mode.rotation[0], mode.rotation[1], mode.rotation[2]);
-    Eigen::Vector3d const shift(center[0] - mode.center[0], center[1] - mode.center[1], center[2] - mode.center[2]);
-    Eigen::Vector3d const translation =
-        Eigen::Vector3d(mode.translation[0], mode.translation[1], mode.translation[2]) + rotation.cross(shift);
-    coefficients.col(c) << translation, rotation;
-  }
-  // About the centre translations and rotations are orthogonal: the Gram matrix of the six elementary motions is
-  // diagonal.
-  Eigen::VectorXd weight(6);
-  weight << nodes, nodes, nodes, nodes * (moment[1] + moment[2]), nodes * (moment[0] + moment[2]),
-      nodes * (moment[0] + moment[1]);
-  Eigen::MatrixXd const gram = coefficients.transpose() * weight.asDiagonal() * coefficients;
-  Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> const eigen(gram);
-  BRICKWORK_REQUIRE(eigen.eigenvalues()(0) > 1e-12 * eigen.eigenvalues()(count - 1),
-                    "ConjugateGradient::set_free_modes: the modes are linearly dependent");
-  coefficients = coefficients * eigen.eigenvectors() * eigen.eigenvalues().cwiseSqrt().cwiseInverse().asDiagonal();
-  for (int c = 0; c < count; ++c) {
-    for (int d = 0; d < 6; ++d) modes_[9 * c + d] = coefficients(d, c);
-    for (int d = 0; d < 3; ++d) modes_[9 * c + 6 + d] = center[d];
-  }
 }
 
 template <class ExecutionSpace, class Outer, class Inner>
@@ -137,20 +79,6 @@ ConjugateGradient<ExecutionSpace, Outer, Inner>::read_sums(ExecutionSpace const&
 }
 
 template <class ExecutionSpace, class Outer, class Inner>
-void ConjugateGradient<ExecutionSpace, Outer, Inner>::project(ExecutionSpace const& space, inner_vector const& r) {
-  if (mode_count_ == 0) return;
-  auto const modes = rigid_modes(grid_, modes_, mode_count_);
-  index_t const nodes = grid_.node_count();
-  auto const stride = static_cast<index_t>(r.stride(1));
-  auto const sums = detail::sums_at<ExecutionSpace>(mode_sums_, 0, mode_count_);
-  Kokkos::parallel_reduce("brickwork::ConjugateGradient::project::sums", range(space, nodes),
-                          detail::ModeSums<Inner>{static_cast<unsigned>(mode_count_), modes, r.data(), stride}, sums);
-  communicator_.sum(space, sums);
-  Kokkos::parallel_for("brickwork::ConjugateGradient::project::remove", range(space, nodes),
-                       detail::ModeRemove<Inner>{modes, r.data(), stride, mode_sums_.data()});
-}
-
-template <class ExecutionSpace, class Outer, class Inner>
 double ConjugateGradient<ExecutionSpace, Outer, Inner>::true_residual(ExecutionSpace const& space,
                                                                       outer_operator const& outer,
                                                                       const_outer_vector const& f,
@@ -168,8 +96,8 @@ double ConjugateGradient<ExecutionSpace, Outer, Inner>::true_residual(ExecutionS
   auto const sums = detail::sums_at<ExecutionSpace>(scalars_, 1 + 2 * slot, 2);
   auto const nodes = range(space, grid_.node_count());
   Kokkos::parallel_reduce("brickwork::ConjugateGradient::residual", nodes, residual, sums);
-  if (mode_count_ > 0) {
-    project(space, r_);  // what K cannot reach
+  if (modes_.count() > 0) {
+    modes_.remove(space, r_);  // what K cannot reach
     detail::CgNorms<Inner> norms;
     norms.r = r_.data();
     norms.inverse = inverse_.data();
@@ -287,16 +215,7 @@ SolveResult ConjugateGradient<ExecutionSpace, Outer, Inner>::solve(ExecutionSpac
     best_truth = std::min(best_truth, truth);
   }
   result.true_relative_residual = truth;
-  if (mode_count_ > 0) {
-    auto const modes = rigid_modes(grid_, modes_, mode_count_);
-    auto const sums = detail::sums_at<ExecutionSpace>(mode_sums_, 0, mode_count_);
-    auto const stride = static_cast<index_t>(u.stride(1));
-    Kokkos::parallel_reduce("brickwork::ConjugateGradient::solution_modes", policy,
-                            detail::ModeSums<Outer>{static_cast<unsigned>(mode_count_), modes, u.data(), stride}, sums);
-    communicator_.sum(space, sums);
-    Kokkos::parallel_for("brickwork::ConjugateGradient::remove_modes", policy,
-                         detail::ModeRemove<Outer>{modes, u.data(), stride, mode_sums_.data()});
-  }
+  modes_.remove(space, u);
   return result;
 }
 

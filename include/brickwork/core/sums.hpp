@@ -60,6 +60,40 @@ struct StoreSums {
 
 namespace detail {
 
+template <int N>
+struct AddPartials {
+  double volatile const* partials;
+  int teams;
+  KOKKOS_FUNCTION void operator()(int team, SumValues<N>& sums) const {
+    for (int n = 0; n < N; ++n) sums.v[n] += partials[n * teams + team];
+  }
+};
+
+/// Ends a kernel that sums: every team calls it once with its own sums (the same on all of its threads); the last one
+/// calls finish(totals).
+template <int N, class Member, class Finish>
+KOKKOS_FUNCTION void combine_sums(Member const& team, SumValues<N> const& sums, double* partials, int* finished,
+                                  Finish const& finish) {
+  int const teams = team.league_size();
+  int is_last = 0;
+  Kokkos::single(
+      Kokkos::PerTeam(team),
+      [&](int& done) {
+        for (int n = 0; n < N; ++n) partials[n * teams + team.league_rank()] = sums.v[n];
+        Kokkos::memory_fence();
+        done = Kokkos::atomic_fetch_add(finished, 1) == teams - 1 ? 1 : 0;
+      },
+      is_last);
+  if (is_last == 0) return;
+  Kokkos::memory_fence();
+  SumValues<N> total;
+  Kokkos::parallel_reduce(Kokkos::TeamThreadRange(team, teams), AddPartials<N>{partials, teams}, total);
+  Kokkos::single(Kokkos::PerTeam(team), [&]() {
+    finish(static_cast<double const*>(total.v));
+    *finished = 0;
+  });
+}
+
 template <class ExecutionSpace, int N, class Functor, class Finish>
 struct SumEach {
   using policy_type = Kokkos::TeamPolicy<ExecutionSpace>;
@@ -76,37 +110,13 @@ struct SumEach {
     Functor const& functor;
     KOKKOS_FUNCTION void operator()(index_t i, SumValues<N>& sums) const { functor(i, sums.v); }
   };
-  struct Partials {
-    double volatile const* partials;
-    int teams;
-    KOKKOS_FUNCTION void operator()(int team, SumValues<N>& sums) const {
-      for (int n = 0; n < N; ++n) sums.v[n] += partials[n * teams + team];
-    }
-  };
 
   KOKKOS_FUNCTION void operator()(member_type const& team) const {
-    int const teams = team.league_size();
     index_t const first = team.league_rank() * share;
     index_t const last = first + share < count ? first + share : count;
     SumValues<N> sums;
     Kokkos::parallel_reduce(Kokkos::TeamThreadRange(team, first, last), Share{functor}, sums);
-    int is_last = 0;
-    Kokkos::single(
-        Kokkos::PerTeam(team),
-        [&](int& done) {
-          for (int n = 0; n < N; ++n) partials[n * teams + team.league_rank()] = sums.v[n];
-          Kokkos::memory_fence();
-          done = Kokkos::atomic_fetch_add(finished, 1) == teams - 1 ? 1 : 0;
-        },
-        is_last);
-    if (is_last == 0) return;
-    Kokkos::memory_fence();
-    SumValues<N> total;
-    Kokkos::parallel_reduce(Kokkos::TeamThreadRange(team, teams), Partials{partials, teams}, total);
-    Kokkos::single(Kokkos::PerTeam(team), [&]() {
-      finish(static_cast<double const*>(total.v));
-      *finished = 0;
-    });
+    combine_sums(team, sums, partials, finished, finish);
   }
 };
 

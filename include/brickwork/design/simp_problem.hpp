@@ -77,13 +77,21 @@ enum class StiffnessScale {
 };
 enum class Precision { fp64, fp32, mixed };
 enum class FreeModes { error, project };
+enum class SolverMethod {
+  automatic,  ///< multigrid where it can run, else jacobi
+  multigrid,  ///< conjugate gradients preconditioned by multigrid; precision mixed, kernel parity
+  jacobi      ///< conjugate gradients preconditioned by the diagonal
+};
 
 struct SolverSettings {
+  SolverMethod method = SolverMethod::automatic;
   Precision precision = Precision::mixed;
   std::string kernel = "automatic";  ///< a name of ElasticityKernel
   double tolerance = 1e-5;           ///< on the true relative residual
   int max_iterations = 20000;        ///< per solve
   bool warm_start = true;
+  int smoother_degree = 2;  ///< multigrid: of the Chebyshev smoother, 1 .. 8
+  int krylov_levels = -1;   ///< multigrid: coarse levels with a K-cycle; -1 = chosen for the grid
 };
 
 struct SimpProblem {

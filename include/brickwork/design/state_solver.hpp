@@ -7,7 +7,7 @@
 #include <string>
 
 #include "brickwork/design/boundary_conditions.hpp"
-#include "brickwork/solvers/conjugate_gradient.hpp"
+#include "brickwork/solvers/flexible_conjugate_gradient.hpp"
 
 namespace brickwork {
 
@@ -53,6 +53,7 @@ class StateSolver {
   virtual field_type scratch(int i) const = 0;
 
   virtual ElasticityKernel kernel() const = 0;
+  virtual SolverMethod method() const = 0;
   virtual int load_cases() const = 0;
 };
 
@@ -73,9 +74,18 @@ struct StateKernels {
 /// \throws InputError where the kernel named in the settings cannot run
 StateKernels state_kernels(Hex8Matrix const& stiffness, SolverSettings const& settings);
 
+/// The method that make_state_solver() takes: multigrid, where `automatic` is asked for and it can run.
+/// \throws InputError where multigrid is asked for and cannot run
+SolverMethod state_method(Hex8Matrix const& stiffness, SolverSettings const& settings);
+
+/// What the solver settings say about multigrid.
+MultigridSettings multigrid_settings(SolverSettings const& settings);
+
 /// Bytes that make_state_solver() allocates.
-/// \param real_bytes size of the type of the cell fields: 4 or 8
-index_t state_solver_bytes(BoxGrid const& grid, int load_cases, SolverSettings const& settings,
+/// \param method      of state_method()
+/// \param real_bytes  size of the type of the cell fields: 4 or 8
+template <class ExecutionSpace>
+index_t state_solver_bytes(BoxGrid const& grid, int load_cases, SolverMethod method, SolverSettings const& settings,
                            StateKernels const& kernels, int real_bytes = 8);
 
 }  // namespace brickwork

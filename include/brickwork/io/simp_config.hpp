@@ -66,6 +66,7 @@ Schedule shorten(Schedule schedule, int steps);
 
 std::string to_string(StiffnessScale scale);  ///< physical, reference_cube
 std::string to_string(Precision precision);   ///< mixed, fp64, fp32
+std::string to_string(SolverMethod method);   ///< automatic, multigrid, jacobi
 std::string to_string(FreeModes modes);       ///< error, project
 std::string to_string(FieldType type);        ///< float32, uint8
 

@@ -54,6 +54,7 @@ class ElasticityOperator {
 
   BoxGrid const& grid() const { return grid_; }
   ElasticityKernel kernel() const { return kernel_; }
+  Hex8Matrix const& stiffness() const { return stiffness_; }
   cell_field_type const& moduli() const { return moduli_; }
   mask_type const& constraints() const { return mask_; }
 

@@ -8,6 +8,7 @@
 #include "brickwork/mesh/rigid_motion.hpp"
 #include "brickwork/operators/elasticity_operator.hpp"
 #include "brickwork/parallel/communicator.hpp"
+#include "brickwork/solvers/null_space.hpp"
 
 namespace brickwork {
 
@@ -61,7 +62,7 @@ class ConjugateGradient {
 
   /// Rigid motions that the supports leave free (at most 6): f is projected onto the range of K, and u has none of
   /// them.
-  void set_free_modes(std::vector<RigidMotion> const& modes);
+  void set_free_modes(std::vector<RigidMotion> const& modes) { modes_.set(modes); }
 
   /// Tells that moduli or constraints changed: the preconditioner is rebuilt at the next solve.
   void operator_changed() { preconditioner_ready_ = false; }
@@ -82,7 +83,6 @@ class ConjugateGradient {
   Norms read_sums(ExecutionSpace const& space, int slot);
   double true_residual(ExecutionSpace const& space, outer_operator const& outer, const_outer_vector const& f,
                        outer_vector const& u, int slot);
-  void project(ExecutionSpace const& space, inner_vector const& r);
   void build_preconditioner(ExecutionSpace const& space, inner_operator const& inner);
 
   BoxGrid grid_;
@@ -94,10 +94,7 @@ class ConjugateGradient {
   typename Kokkos::View<double*, memory_space>::host_mirror_type host_scalars_;
   std::array<double, 3> inverse_factors_{};
   bool preconditioner_ready_ = false;
-  int mode_count_ = 0;
-  Kokkos::Array<double, 54>
-      modes_{};  // per mode: translation, rotation, center, scaled to be orthonormal as nodal vectors
-  Kokkos::View<double*, memory_space> mode_sums_;
+  NullSpace<ExecutionSpace> modes_;
 };
 
 }  // namespace brickwork

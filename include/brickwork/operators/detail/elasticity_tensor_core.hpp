@@ -30,22 +30,12 @@
 #include <cstdint>
 #include <cstring>
 
+#include "brickwork/core/bfloat16.hpp"
 #include "brickwork/core/fields.hpp"
 #include "brickwork/operators/detail/elasticity_body.hpp"
 #include "brickwork/operators/detail/elasticity_dofs.hpp"
 
 namespace brickwork::detail {
-
-/// x rounded to BF16, to nearest even; NaN stays NaN.
-KOKKOS_FORCEINLINE_FUNCTION float round_to_bf16(float x) {
-  if (x != x) return x;
-  std::uint32_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  bits += 0x7fffu + ((bits >> 16) & 1u);
-  bits &= 0xffff0000u;
-  memcpy(&x, &bits, sizeof x);
-  return x;
-}
 
 /// K0 = sum_t coefficient[t] matrix[t], t < terms, with integers of at most 256 whose rows sum to zero for each
 /// component.

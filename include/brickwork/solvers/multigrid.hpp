@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Geometric multigrid for elasticity with high contrast on a box grid, as a preconditioner.
+//
+//   level 0    matrix-free, the operator itself
+//   level 1    matrix-free from the mean moduli of its children (the exact Galerkin product where these are equal)
+//   level >= 2 Galerkin products P^T A P as block stencils (operators/detail/block_stencil.hpp); coarsest: dense
+//   inverse
+//
+// P is trilinear interpolation between nested grids (mesh/grid_hierarchy.hpp: any size, semi-coarsening of stretched
+// cells), projected to zero on constrained components. A support between coarse nodes moves to the nearest one.
+//
+// Smoother: Chebyshev iteration of the fourth kind (Lottes, 2022), which needs an upper bound of the spectrum of
+// D^-1 A alone. On matrix-free levels that bound is local, between the one of equal cells and the one of a single cell
+// (detail/multigrid_kernels.hpp, BoundedInverse), and goes into D: no estimate can miss an isolated cell. On stencil
+// levels D is the 3 x 3 diagonal block and the bound comes from power iterations with a safety factor, anew whenever
+// the moduli change.
+//
+// Cycle: on each of the first krylov_levels coarse levels two steps of flexible conjugate gradients, preconditioned by
+// the cycle below (K-cycle; Notay and Vassilevski, 2008), with all scalars on the device; V-cycle further down. That is
+// what keeps it from stalling on thin members beside void (specs: multigrid).
+//
+// Everything is FP32. On a GPU a cycle is recorded once as a graph of launches and replayed.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "brickwork/mesh/grid_hierarchy.hpp"
+#include "brickwork/operators/elasticity_operator.hpp"
+
+namespace brickwork {
+
+struct MultigridSettings {
+  int degree = 2;             ///< of the smoother, before and after the coarse correction; 1 .. 8
+  int krylov_levels = -1;     ///< coarse levels with two Krylov steps; -1: chosen for the grid
+  index_t coarsest_dofs = 0;  ///< at most this many in the dense inverse; 0: chosen for the backend
+  double safety = 1.15;       ///< on the power iterations' estimate
+  int power_iterations = 10;
+};
+
+template <class ExecutionSpace>
+class ElasticityMultigrid {
+ public:
+  using memory_space = typename ExecutionSpace::memory_space;
+  using operator_type = ElasticityOperator<ExecutionSpace, float>;
+  using vector_type = NodalVector<float, memory_space>;
+
+  /// \param fine       level 0, with its moduli and constraints set; it is copied (sharing storage), so that later
+  ///                   changes of the moduli's values count after update()
+  /// \param temporary  a vector that apply() may use; vectors of the coarse levels live in it while it is idle
+  /// \throws InputError for a kernel other than parity, missing moduli, or settings out of range
+  ElasticityMultigrid(ExecutionSpace const& space, operator_type const& fine, MultigridSettings const& settings,
+                      vector_type const& temporary);
+  ~ElasticityMultigrid();
+  ElasticityMultigrid(ElasticityMultigrid const&) = delete;
+  ElasticityMultigrid& operator=(ElasticityMultigrid const&) = delete;
+
+  /// Rebuilds every level from the present moduli. Asynchronous.
+  void update(ExecutionSpace const& space);
+
+  /// z = B r with B close to A^-1; nearly symmetric (two Krylov steps are not linear). r must be zero on constrained
+  /// components; so is z then. Asynchronous; extents (nodes, 3), no overlap.
+  void apply(ExecutionSpace const& space, vector_type const& r, vector_type const& z) const;
+
+  GridHierarchy const& hierarchy() const;
+  int krylov_levels() const;
+
+  /// Bytes that the constructor allocates, beside `temporary`.
+  static index_t bytes(BoxGrid const& grid, bool constrained, MultigridSettings const& settings);
+
+ private:
+  class Levels;
+  std::unique_ptr<Levels> levels_;
+};
+
+}  // namespace brickwork

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "brickwork/solvers/flexible_conjugate_gradient.hpp"
+
+#include <cmath>
+
+#include "brickwork/core/check.hpp"
+#include "brickwork/core/for_each.hpp"
+#include "brickwork/core/instantiate.hpp"
+
+namespace brickwork {
+
+namespace detail {
+
+// Positions in the vector of scalars.
+enum FcgScalar { fcg_curvature = 0, fcg_rz = 1, fcg_beta = 2, fcg_rr = 3, fcg_count = 4 };
+
+/// u = f on constrained components of the loaded nodes; sums f.f.
+struct ImposeForces {
+  index_t const* nodes;
+  double const* forces;
+  std::uint8_t const* mask;
+  double* u;
+  index_t stride;
+  KOKKOS_FUNCTION void operator()(index_t i, double* sums) const {
+    int const fixed = mask ? mask[nodes[i]] : 0;
+    for (int d = 0; d < 3; ++d) {
+      double const force = forces[3 * i + d];
+      sums[0] += force * force;
+      if ((fixed >> d) & 1) u[nodes[i] + d * stride] = force;
+    }
+  }
+};
+
+struct SubtractForces {
+  index_t const* nodes;
+  double const* forces;
+  double* product;
+  index_t stride;
+  KOKKOS_FUNCTION void operator()(index_t i) const {
+    for (int d = 0; d < 3; ++d) product[nodes[i] + d * stride] -= forces[3 * i + d];
+  }
+};
+
+/// r = -difference in FP32, with r.r of the FP64 values.
+struct NegateDifference {
+  double const* difference;
+  float* r;
+  index_t stride_difference, stride_r;
+  KOKKOS_FUNCTION void operator()(index_t node, double* sums) const {
+    for (int d = 0; d < 3; ++d) {
+      double const value = -difference[node + d * stride_difference];
+      r[node + d * stride_r] = static_cast<float>(value);
+      sums[0] += value * value;
+    }
+  }
+};
+
+struct SquaredNorm {
+  float const* v;
+  index_t stride;
+  KOKKOS_FUNCTION void operator()(index_t node, double* sums) const {
+    for (int d = 0; d < 3; ++d) {
+      double const value = static_cast<double>(v[node + d * stride]);
+      sums[0] += value * value;
+    }
+  }
+};
+
+struct ToDouble {
+  float const* from;
+  double* to;
+  KOKKOS_FUNCTION void operator()(index_t i) const { to[i] = static_cast<double>(from[i]); }
+};
+
+/// z.r and z.w
+struct PreconditionedDots {
+  float const *z, *r, *w;
+  index_t stride;
+  KOKKOS_FUNCTION void operator()(index_t node, double* sums) const {
+    for (int d = 0; d < 3; ++d) {
+      index_t const i = node + d * stride;
+      sums[0] += static_cast<double>(z[i] * r[i]);
+      sums[1] += static_cast<double>(z[i] * w[i]);
+    }
+  }
+};
+struct PreconditionedDot {
+  float const *z, *r;
+  index_t stride;
+  KOKKOS_FUNCTION void operator()(index_t node, double* sums) const {
+    for (int d = 0; d < 3; ++d) sums[0] += static_cast<double>(z[node + d * stride] * r[node + d * stride]);
+  }
+};
+/// beta = z.(r - r_old) / z_old.r_old with r - r_old = -alpha w and alpha = z_old.r_old / p.w
+struct StoreBeta {
+  double* scalars;
+  KOKKOS_FUNCTION void operator()(double const* sums) const {
+    scalars[fcg_beta] = -sums[1] / scalars[fcg_curvature];
+    scalars[fcg_rz] = sums[0];
+  }
+};
+struct StoreStart {
+  double* scalars;
+  KOKKOS_FUNCTION void operator()(double const* sums) const {
+    scalars[fcg_beta] = 0;
+    scalars[fcg_rz] = sums[0];
+  }
+};
+
+/// p = z + beta p
+struct NextDirection {
+  float const* z;
+  float* p;
+  double const* scalars;
+  index_t stride;
+  bool start;
+  KOKKOS_FUNCTION void operator()(index_t node) const {
+    float const beta = static_cast<float>(scalars[fcg_beta]);
+    for (int d = 0; d < 3; ++d) {
+      index_t const i = node + d * stride;
+      p[i] = start ? z[i] : z[i] + beta * p[i];
+    }
+  }
+};
+
+/// u += alpha p in FP64, r -= alpha w, and r.r
+struct TakeStep {
+  float const *p, *w;
+  float* r;
+  double* u;
+  index_t stride, stride_u;
+  double const* scalars;
+  KOKKOS_FUNCTION void operator()(index_t node, double* sums) const {
+    // A breakdown must not reach u: the host reads the scalars and stops.
+    double const quotient = scalars[fcg_rz] / scalars[fcg_curvature];
+    double const alpha = scalars[fcg_curvature] > 0 && scalars[fcg_rz] > 0 ? quotient : 0;
+    float const step = static_cast<float>(alpha);
+    float part = 0;
+    for (int d = 0; d < 3; ++d) {
+      index_t const i = node + d * stride;
+      u[node + d * stride_u] += alpha * static_cast<double>(p[i]);
+      float const residual = r[i] - step * w[i];
+      r[i] = residual;
+      part += residual * residual;
+    }
+    sums[0] += static_cast<double>(part);
+  }
+};
+
+}  // namespace detail
+
+namespace {
+
+// The recursive residual is in FP32: it must claim a little more than what is asked for.
+constexpr double claim = 0.95;
+
+// Floats between the work vectors: whole groups of four, so that an FP64 view of two of them is aligned.
+index_t vector_length(BoxGrid const& grid) { return (grid.dof_count() + 3) / 4 * 4; }
+
+}  // namespace
+
+template <class ExecutionSpace>
+FlexibleConjugateGradient<ExecutionSpace>::FlexibleConjugateGradient(ExecutionSpace const& space, BoxGrid const& grid,
+                                                                     Communicator const& communicator)
+    : grid_(grid), communicator_(communicator), workspace_(space), modes_(space, grid, communicator) {
+  index_t const length = vector_length(grid);
+  block_ =
+      allocate<Kokkos::View<float*, memory_space>>(space, "brickwork::FlexibleConjugateGradient::vectors", 5 * length);
+  inner_vector* const vectors[] = {&r_, &p_, &w_, &z_, &t_};
+  for (int i = 0; i < 5; ++i)
+    *vectors[i] = Kokkos::View<float* [3], Kokkos::LayoutLeft, memory_space, Kokkos::MemoryUnmanaged>(
+        block_.data() + i * length, static_cast<std::size_t>(grid.node_count()));
+  scalars_ = allocate<Kokkos::View<double*, memory_space>>(space, "brickwork::FlexibleConjugateGradient::scalars",
+                                                           detail::fcg_count);
+  host_scalars_ = Kokkos::create_mirror_view(scalars_);
+}
+
+template <class ExecutionSpace>
+index_t FlexibleConjugateGradient<ExecutionSpace>::bytes(BoxGrid const& grid) {
+  return 5 * 4 * vector_length(grid);
+}
+
+template <class ExecutionSpace>
+typename FlexibleConjugateGradient<ExecutionSpace>::Scalars FlexibleConjugateGradient<ExecutionSpace>::read(
+    ExecutionSpace const& space) {
+  Kokkos::deep_copy(space, host_scalars_, scalars_);
+  fence(space, "brickwork::FlexibleConjugateGradient::solve::read");
+  return {host_scalars_(detail::fcg_curvature), host_scalars_(detail::fcg_rz), host_scalars_(detail::fcg_beta),
+          host_scalars_(detail::fcg_rr)};
+}
+
+// |f - K u| in FP64; leaves the residual in r. p survives, w, z and t do not.
+template <class ExecutionSpace>
+double FlexibleConjugateGradient<ExecutionSpace>::true_residual(ExecutionSpace const& space, outer_operator& outer,
+                                                                inner_operator const& inner, forces_type const& f,
+                                                                outer_vector const& u) {
+  auto const nodes = static_cast<std::size_t>(grid_.node_count());
+  auto const cells = static_cast<std::size_t>(grid_.cell_count());
+  outer_vector const product = Kokkos::View<double* [3], Kokkos::LayoutLeft, memory_space, Kokkos::MemoryUnmanaged>(
+      reinterpret_cast<double*>(z_.data()), nodes);
+  CellField<double, memory_space> const moduli =
+      Kokkos::View<double*, Kokkos::LayoutLeft, memory_space, Kokkos::MemoryUnmanaged>(
+          reinterpret_cast<double*>(w_.data()), cells);
+  for_each("brickwork::FlexibleConjugateGradient::residual::moduli", space, grid_.cell_count(),
+           detail::ToDouble{inner.moduli().data(), moduli.data()});
+  outer.set_moduli(moduli);
+  outer.apply(space, u, product);
+  auto const stride = static_cast<index_t>(product.stride(1));
+  for_each("brickwork::FlexibleConjugateGradient::residual::forces", space, static_cast<index_t>(f.nodes.extent(0)),
+           detail::SubtractForces{f.nodes.data(), f.forces.data(), product.data(), stride});
+  auto const stride_r = static_cast<index_t>(r_.stride(1));
+  StoreSums<1> const store{scalars_.data() + detail::fcg_rr};
+  sum_each<1>("brickwork::FlexibleConjugateGradient::residual", space, grid_.node_count(),
+              detail::NegateDifference{product.data(), r_.data(), stride, stride_r}, workspace_, store);
+  if (modes_.count() > 0) {
+    modes_.remove(space, r_);  // what K cannot reach
+    sum_each<1>("brickwork::FlexibleConjugateGradient::residual::projected", space, grid_.node_count(),
+                detail::SquaredNorm{r_.data(), stride_r}, workspace_, store);
+  }
+  communicator_.sum(space, scalars_);
+  return std::sqrt(read(space).rr);
+}
+
+template <class ExecutionSpace>
+SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve(ExecutionSpace const& space, outer_operator& outer,
+                                                             inner_operator const& inner,
+                                                             multigrid_type const& multigrid, forces_type const& f,
+                                                             outer_vector const& u, SolveOptions const& options) {
+  ScopedRegion const region("brickwork::FlexibleConjugateGradient::solve");
+  index_t const nodes = grid_.node_count();
+  BRICKWORK_REQUIRE(static_cast<index_t>(u.extent(0)) == nodes, "FlexibleConjugateGradient::solve: u has ", u.extent(0),
+                    " nodes; the grid has ", nodes);
+  BRICKWORK_REQUIRE(f.forces.extent(0) == 3 * f.nodes.extent(0),
+                    "FlexibleConjugateGradient::solve: ", f.forces.extent(0), " force components for ",
+                    f.nodes.extent(0), " nodes");
+  BRICKWORK_REQUIRE(options.tolerance > 0 && options.tolerance < 1, "FlexibleConjugateGradient::solve: tolerance ",
+                    options.tolerance, "; it must lie in (0, 1)");
+  BRICKWORK_REQUIRE(static_cast<index_t>(inner.moduli().extent(0)) == grid_.cell_count(),
+                    "FlexibleConjugateGradient::solve: the operator has no moduli yet");
+
+  double* const scalars = scalars_.data();
+  auto const stride_u = static_cast<index_t>(u.stride(1));
+  sum_each<1>("brickwork::FlexibleConjugateGradient::impose", space, static_cast<index_t>(f.nodes.extent(0)),
+              detail::ImposeForces{f.nodes.data(), f.forces.data(),
+                                   outer.constraints().extent(0) > 0 ? outer.constraints().data() : nullptr, u.data(),
+                                   stride_u},
+              workspace_, StoreSums<1>{scalars + detail::fcg_rr});
+  communicator_.sum(space, scalars_);
+  double const load = std::sqrt(read(space).rr);
+  BRICKWORK_REQUIRE(std::isfinite(load) && load > 0, "FlexibleConjugateGradient::solve: the right-hand side has norm ",
+                    load, "; a finite, non-zero load is needed");
+
+  auto const stride = static_cast<index_t>(r_.stride(1));
+  auto const curvature = Kokkos::View<double, memory_space, Kokkos::MemoryUnmanaged>(scalars + detail::fcg_curvature);
+  StoreSums<1> const store_rr{scalars + detail::fcg_rr};
+  SolveResult result;
+  double truth = true_residual(space, outer, inner, f, u) / load;
+  result.residual_evaluations = 1;
+  double best_truth = truth;
+  int failed_checks = 0;
+  bool start = true;
+  while (!(truth <= options.tolerance)) {
+    if (!std::isfinite(truth)) {
+      result.status = SolveStatus::breakdown;
+      break;
+    }
+    if (result.iterations >= options.max_iterations) {
+      result.status = SolveStatus::capped;
+      break;
+    }
+    multigrid.apply(space, r_, z_);
+    modes_.remove(space, z_);
+    if (start) {
+      sum_each<1>("brickwork::FlexibleConjugateGradient::start", space, nodes,
+                  detail::PreconditionedDot{z_.data(), r_.data(), stride}, workspace_, detail::StoreStart{scalars});
+    } else {
+      sum_each<2>("brickwork::FlexibleConjugateGradient::beta", space, nodes,
+                  detail::PreconditionedDots{z_.data(), r_.data(), w_.data(), stride}, workspace_,
+                  detail::StoreBeta{scalars});
+    }
+    communicator_.sum(space, scalars_);
+    for_each("brickwork::FlexibleConjugateGradient::direction", space, nodes,
+             detail::NextDirection{z_.data(), p_.data(), scalars, stride, start});
+    start = false;
+    inner.apply_dot(space, p_, w_, curvature);
+    communicator_.sum(space, curvature);
+    sum_each<1>("brickwork::FlexibleConjugateGradient::step", space, nodes,
+                detail::TakeStep{p_.data(), w_.data(), r_.data(), u.data(), stride, stride_u, scalars}, workspace_,
+                store_rr);
+    communicator_.sum(space, scalars_);
+    ++result.iterations;
+    Scalars const now = read(space);
+    double const recursive = std::sqrt(now.rr) / load;
+    bool const broken = !(now.curvature > 0) || !(now.rz > 0) || !std::isfinite(recursive);
+    bool const claims = recursive <= claim * options.tolerance;
+    if (!(broken || claims || result.iterations >= options.max_iterations)) continue;
+
+    truth = true_residual(space, outer, inner, f, u) / load;
+    ++result.residual_evaluations;
+    start = true;  // w is gone
+    if (broken) {
+      if (truth > options.tolerance) result.status = SolveStatus::breakdown;
+      break;
+    }
+    if (claims && truth > options.tolerance) {
+      failed_checks = truth < 0.5 * best_truth ? 0 : failed_checks + 1;
+      if (failed_checks >= 2) {
+        result.status = SolveStatus::stalled;
+        break;
+      }
+    }
+    best_truth = std::min(best_truth, truth);
+  }
+  result.true_relative_residual = truth;
+  modes_.remove(space, u);
+  return result;
+}
+
+#define BRICKWORK_INSTANTIATE(SPACE) template class FlexibleConjugateGradient<SPACE>;
+BRICKWORK_FOR_EACH_EXECUTION_SPACE(BRICKWORK_INSTANTIATE)
+#undef BRICKWORK_INSTANTIATE
+
+}  // namespace brickwork

@@ -1,0 +1,618 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "brickwork/solvers/multigrid.hpp"
+
+#include <Eigen/Dense>
+#include <algorithm>
+
+#include "brickwork/core/check.hpp"
+#include "brickwork/core/for_each.hpp"
+#include "brickwork/core/instantiate.hpp"
+#include "brickwork/operators/detail/stencil_assembly.hpp"
+#include "brickwork/solvers/detail/dense_inverse.hpp"
+#include "brickwork/solvers/detail/launch_graph.hpp"
+#include "brickwork/solvers/detail/multigrid_kernels.hpp"
+
+namespace brickwork {
+
+namespace {
+
+using detail::VectorRef;
+
+// Stencils of more nodes than this are kept in BF16: their memory counts, and bandwidth bounds them.
+constexpr index_t half_nodes = 60000;
+
+template <class ExecutionSpace>
+constexpr bool on_host =
+    Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename ExecutionSpace::memory_space>::accessible;
+
+template <class ExecutionSpace>
+index_t coarsest_dofs(MultigridSettings const& settings) {
+  if (settings.coarsest_dofs > 0) return settings.coarsest_dofs;
+  return on_host<ExecutionSpace> ? 400 : 1536;
+}
+
+// A grid that is coarsest itself gets a copy of itself below, where the dense inverse is.
+struct LevelGrid {
+  BoxGrid grid;
+  std::array<int, 3> factor;
+};
+std::vector<LevelGrid> level_grids(GridHierarchy const& hierarchy) {
+  std::vector<LevelGrid> levels;
+  for (int l = 0; l < hierarchy.size(); ++l) levels.push_back({hierarchy[l].grid, hierarchy[l].factor});
+  if (levels.size() == 1) levels.push_back(levels.front());
+  return levels;
+}
+
+int matrix_free_levels(int levels) { return levels >= 3 ? 2 : 1; }
+
+// Products of the unit cell: P_c^T K0 P_c per child c, row 3 a + d.
+std::vector<Hex8Matrix> child_products(Hex8Matrix const& stiffness, std::array<int, 3> const& factor) {
+  std::vector<Hex8Matrix> products;
+  Eigen::Matrix<double, 24, 24> k;
+  for (int r = 0; r < 24; ++r)
+    for (int c = 0; c < 24; ++c) k(r, c) = stiffness[static_cast<std::size_t>(r)][static_cast<std::size_t>(c)];
+  for (int o = 0; o < 8; ++o) {
+    Eigen::Matrix<double, 24, 24> p = Eigen::Matrix<double, 24, 24>::Zero();
+    bool real = true;
+    for (int axis = 0; axis < 3; ++axis) real = real && ((o >> axis) & 1) < factor[static_cast<std::size_t>(axis)];
+    for (int m = 0; real && m < 8; ++m)
+      for (int a = 0; a < 8; ++a) {
+        double weight = 1;
+        for (int axis = 0; axis < 3; ++axis)
+          weight *= detail::child_weight(factor[static_cast<std::size_t>(axis)], (o >> axis) & 1, (m >> axis) & 1,
+                                         (a >> axis) & 1);
+        for (int d = 0; d < 3; ++d) p(3 * m + d, 3 * a + d) = weight;
+      }
+    Eigen::Matrix<double, 24, 24> const product = p.transpose() * k * p;
+    Hex8Matrix out;
+    for (int r = 0; r < 24; ++r)
+      for (int c = 0; c < 24; ++c) out[static_cast<std::size_t>(r)][static_cast<std::size_t>(c)] = product(r, c);
+    products.push_back(out);
+  }
+  return products;
+}
+
+Hex8Matrix sum_of(std::vector<Hex8Matrix> const& matrices) {
+  Hex8Matrix sum{};
+  for (auto const& matrix : matrices)
+    for (std::size_t r = 0; r < 24; ++r)
+      for (std::size_t c = 0; c < 24; ++c) sum[r][c] += matrix[r][c];
+  return sum;
+}
+
+// Bounds of the spectrum of D^-1 A: that of one cell alone, the largest eigenvalue of D0^-1 K0, which holds for any
+// moduli since A and D are sums over cells with the same weights; and that of an endless grid of equal cells, which is
+// the largest eigenvalue of the symbol, found at wave numbers 0 and pi.
+struct SpectralBounds {
+  double single, uniform;
+};
+
+SpectralBounds spectral_bounds(Hex8Matrix const& stiffness) {
+  Eigen::Matrix<double, 24, 24> scaled;
+  for (int r = 0; r < 24; ++r)
+    for (int c = 0; c < 24; ++c) {
+      auto const i = static_cast<std::size_t>(r), j = static_cast<std::size_t>(c);
+      scaled(r, c) = stiffness[i][j] / std::sqrt(stiffness[i][i] * stiffness[j][j]);
+    }
+  SpectralBounds bounds{};
+  bounds.single = Eigen::SelfAdjointEigenSolver<Eigen::Matrix<double, 24, 24>>(scaled, Eigen::EigenvaluesOnly)
+                      .eigenvalues()
+                      .maxCoeff();
+  for (int wave = 1; wave < 8; ++wave) {
+    Eigen::Matrix3d symbol = Eigen::Matrix3d::Zero();
+    for (int a = 0; a < 8; ++a)
+      for (int b = 0; b < 8; ++b) {
+        int const bits = (a ^ b) & wave;
+        int const flips = (bits & 1) + ((bits >> 1) & 1) + (bits >> 2);
+        symbol += (flips % 2 == 0 ? 1.0 : -1.0) / 8 * scaled.block<3, 3>(3 * a, 3 * b);
+      }
+    bounds.uniform = std::max(
+        bounds.uniform,
+        Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d>(symbol, Eigen::EigenvaluesOnly).eigenvalues().maxCoeff());
+  }
+  return bounds;
+}
+
+}  // namespace
+
+template <class ExecutionSpace>
+class ElasticityMultigrid<ExecutionSpace>::Levels {
+ public:
+  using float_view = Kokkos::View<float*, memory_space>;
+
+  // One level: either `matrix_free` is set or the stencil is.
+  struct Level {
+    explicit Level(LevelGrid const& at) : grid(at.grid), box(at.grid), factor(at.factor), nodes(at.grid.node_count()) {}
+
+    BoxGrid grid;
+    detail::NodeBox box;
+    std::array<int, 3> factor;  // to the next level
+    index_t nodes;
+    std::unique_ptr<operator_type> matrix_free;
+    NodeMask<memory_space> mask;
+    // matrix-free
+    CellField<float, memory_space> moduli;
+    CellField<float, memory_space> inverse;
+    SpectralBounds bounds{};
+    // stencil
+    detail::StencilData stencil;
+    Kokkos::View<std::uint32_t*, memory_space> words;
+    float_view entries;
+    // the product with this level's cells in the next level's stencil
+    Kokkos::View<std::uint8_t*, memory_space> dirty;
+    float_view stiffness, products;
+    // vectors: right-hand side, the two preconditioned vectors, A c1, temporary
+    VectorRef b, c1, c2, v, t;
+    float_view b_storage, storage;
+    bool krylov = false;
+    detail::KrylovScalars krylov_scalars;
+  };
+
+  Levels(ExecutionSpace const& space, operator_type const& fine, MultigridSettings const& settings,
+         vector_type const& temporary)
+      : settings_(settings),
+        hierarchy_(fine.grid(), coarsest_dofs<ExecutionSpace>(settings)),
+        temporary_(temporary),
+        workspace_(space) {
+    auto const grids = level_grids(hierarchy_);
+    int const count = static_cast<int>(grids.size());
+    int const free_levels = matrix_free_levels(count);
+    int const limit = count - 2;  // the coarsest is solved exactly
+    krylov_levels_ = settings.krylov_levels < 0 ? limit : std::min(settings.krylov_levels, limit);
+    bool const constrained = fine.constraints().extent(0) > 0;
+    scalars_ = allocate<float_view>(space, "brickwork::ElasticityMultigrid::scalars", 4 * count);
+    sums_ = allocate<Kokkos::View<double*, memory_space>>(space, "brickwork::ElasticityMultigrid::sums", 4 * count);
+    for (int l = 0; l < count; ++l) {
+      auto const& at = grids[static_cast<std::size_t>(l)];
+      levels_.emplace_back(at);
+      Level& level = levels_.back();
+      level.krylov = l >= 1 && l <= krylov_levels_;
+      level.krylov_scalars = {scalars_.data() + 4 * l, sums_.data() + 4 * l};
+      if (constrained) {
+        level.mask = l == 0 ? fine.constraints() : coarse_mask(space, levels_[static_cast<std::size_t>(l - 1)], level);
+      }
+      if (l < free_levels) {
+        make_matrix_free(space, l, fine);
+      } else {
+        make_stencil(space, level);
+      }
+    }
+    make_products(space, levels_[static_cast<std::size_t>(free_levels - 1)]);
+    make_vectors(space);
+    dense_ = detail::DenseInverse<ExecutionSpace>(space, levels_.back().stencil);
+    fence(space, "brickwork::ElasticityMultigrid::ElasticityMultigrid");
+  }
+
+  GridHierarchy const& hierarchy() const { return hierarchy_; }
+  int krylov_levels() const { return krylov_levels_; }
+
+  void update(ExecutionSpace const& space) {
+    ScopedRegion const region("brickwork::ElasticityMultigrid::update");
+    int const count = static_cast<int>(levels_.size());
+    for (int l = 0; l < count; ++l) {
+      Level& level = levels_[static_cast<std::size_t>(l)];
+      if (level.matrix_free) {
+        if (l > 0) mean_moduli(space, levels_[static_cast<std::size_t>(l - 1)], level);
+        detail::BoundedInverse invert{level.box,
+                                      {},
+                                      level.matrix_free->moduli().data(),
+                                      level.inverse.data(),
+                                      static_cast<float>(level.bounds.uniform),
+                                      static_cast<float>(level.bounds.single)};
+        for (std::size_t axis = 0; axis < 3; ++axis) invert.cells[axis] = static_cast<int>(level.grid.cells()[axis]);
+        for_each("brickwork::ElasticityMultigrid::update::inverse", space, level.nodes, invert);
+        continue;
+      }
+      Level const& finer = levels_[static_cast<std::size_t>(l - 1)];
+      if (finer.matrix_free) {
+        assemble_from_cells(space, finer, level);
+      } else {
+        detail::StencilGalerkin galerkin{finer.stencil, {}, level.box, mask_of(level)};
+        std::copy(finer.factor.begin(), finer.factor.end(), galerkin.factor);
+        detail::assemble_stencil("brickwork::ElasticityMultigrid::update::galerkin", space, galerkin, level.stencil);
+      }
+      if (l + 1 < count) bound_spectrum(space, level);
+    }
+    dense_.update(space);
+  }
+
+  void apply(ExecutionSpace const& space, vector_type const& r, vector_type const& z) {
+    Level& fine = levels_.front();
+    VectorRef const from{r.data(), static_cast<index_t>(r.stride(1))};
+    VectorRef const to{z.data(), static_cast<index_t>(z.stride(1))};
+    if (from.data != recorded_r_.data || to.data != recorded_z_.data) graph_.reset();
+    recorded_r_ = from;
+    recorded_z_ = to;
+    graph_.run(space, [&](ExecutionSpace const& instance) { cycle(instance, fine, 0, from, to, nullptr); });
+  }
+
+ private:
+  using Vector = NodalVector<float, memory_space>;
+
+  static std::uint8_t const* mask_of(Level const& level) {
+    return level.mask.extent(0) > 0 ? level.mask.data() : nullptr;
+  }
+
+  // ---- set-up -------------------------------------------------------------------------------------------------------
+
+  NodeMask<memory_space> coarse_mask(ExecutionSpace const& space, Level const& fine, Level const& coarse) {
+    auto const mask = allocate<NodeMask<memory_space>>(space, "brickwork::ElasticityMultigrid::mask", coarse.nodes);
+    detail::CoincidentMask coincident{fine.box, coarse.box, {}, fine.mask.data(), mask.data()};
+    std::copy(fine.factor.begin(), fine.factor.end(), coincident.factor);
+    Kokkos::parallel_for("brickwork::ElasticityMultigrid::mask::coincident", range(space, coarse.nodes), coincident);
+    auto const extra = allocate<Kokkos::View<unsigned int*, memory_space>>(
+        space, "brickwork::ElasticityMultigrid::mask::extra", coarse.nodes);
+    detail::NearestMask nearest{fine.box, coarse.box, {}, fine.mask.data(), mask.data(), extra.data()};
+    std::copy(fine.factor.begin(), fine.factor.end(), nearest.factor);
+    Kokkos::parallel_for("brickwork::ElasticityMultigrid::mask::nearest", range(space, fine.nodes), nearest);
+    Kokkos::parallel_for("brickwork::ElasticityMultigrid::mask::merge", range(space, coarse.nodes),
+                         detail::MergeMask{extra.data(), mask.data()});
+    fence(space, "brickwork::ElasticityMultigrid::mask");  // `extra` goes
+    return mask;
+  }
+
+  void make_matrix_free(ExecutionSpace const& space, int l, operator_type const& fine) {
+    Level& level = levels_[static_cast<std::size_t>(l)];
+    level.inverse = allocate<CellField<float, memory_space>>(space, "brickwork::ElasticityMultigrid::inverse_diagonal",
+                                                             level.nodes);
+    if (l == 0) {
+      level.matrix_free = std::make_unique<operator_type>(fine);
+    } else {
+      Level const& finer = levels_[static_cast<std::size_t>(l - 1)];
+      level.moduli = allocate<CellField<float, memory_space>>(space, "brickwork::ElasticityMultigrid::moduli",
+                                                              level.grid.cell_count());
+      level.matrix_free = std::make_unique<operator_type>(
+          space, level.grid, sum_of(child_products(finer.matrix_free->stiffness(), finer.factor)),
+          ElasticityKernel::parity);
+      level.matrix_free->set_moduli(level.moduli);
+      level.matrix_free->set_constraints(space, level.mask);
+    }
+    level.bounds = spectral_bounds(level.matrix_free->stiffness());
+  }
+
+  void make_stencil(ExecutionSpace const& space, Level& level) {
+    level.stencil.box = level.box;
+    level.stencil.nodes = static_cast<std::uint32_t>(level.nodes);
+    level.stencil.half = level.nodes > half_nodes;
+    index_t const others = 21 * level.nodes;
+    if (level.stencil.half) {
+      level.words = allocate<decltype(level.words)>(space, "brickwork::ElasticityMultigrid::blocks", 117 * level.nodes);
+    }
+    level.entries = allocate<float_view>(space, "brickwork::ElasticityMultigrid::stencil",
+                                         others + (level.stencil.half ? 0 : 234 * level.nodes));
+    level.stencil.words = level.words.data();
+    level.stencil.row_sum = level.entries.data();
+    level.stencil.diagonal = level.entries.data() + 9 * level.nodes;
+    level.stencil.inverse = level.entries.data() + 15 * level.nodes;
+    level.stencil.full = level.entries.data() + others;
+  }
+
+  void make_products(ExecutionSpace const& space, Level& level) {
+    auto const products = child_products(level.matrix_free->stiffness(), level.factor);
+    std::vector<float> table, stiffness;
+    for (auto const& product : products)
+      for (std::size_t a = 0; a < 8; ++a)
+        for (std::size_t b = 0; b < 8; ++b)
+          for (std::size_t d = 0; d < 3; ++d)
+            for (std::size_t e = 0; e < 3; ++e) table.push_back(static_cast<float>(product[3 * a + d][3 * b + e]));
+    for (auto const& row : level.matrix_free->stiffness())
+      for (double entry : row) stiffness.push_back(static_cast<float>(entry));
+    level.products = upload<float_view>(table, "brickwork::ElasticityMultigrid::child_products");
+    level.stiffness = upload<float_view>(stiffness, "brickwork::ElasticityMultigrid::cell_stiffness");
+    if (level.mask.extent(0) == 0) return;
+    level.dirty = allocate<decltype(level.dirty)>(space, "brickwork::ElasticityMultigrid::constrained_cells",
+                                                  level.grid.cell_count());
+    detail::DirtyCells mark{level.box, {}, level.mask.data(), level.dirty.data()};
+    for (std::size_t axis = 0; axis < 3; ++axis) mark.cells[axis] = static_cast<int>(level.grid.cells()[axis]);
+    Kokkos::parallel_for("brickwork::ElasticityMultigrid::constrained_cells", range(space, level.grid.cell_count()),
+                         mark);
+  }
+
+  void make_vectors(ExecutionSpace const& space) {
+    levels_.front().t = {temporary_.data(), static_cast<index_t>(temporary_.stride(1))};
+    index_t const room = static_cast<index_t>(temporary_.span());
+    for (std::size_t l = 1; l < levels_.size(); ++l) {
+      Level& level = levels_[l];
+      bool const coarsest = l + 1 == levels_.size();
+      index_t const margin = level.matrix_free ? 0 : detail::stencil_margin(level.grid);
+      index_t const stride = level.nodes + 2 * margin;
+      int const others = coarsest ? 1 : (level.krylov ? 4 : 2);
+      level.b_storage = allocate<float_view>(space, "brickwork::ElasticityMultigrid::right_hand_side", 3 * stride);
+      level.b = {level.b_storage.data() + margin, stride};
+      // The temporary of the finest level is idle between restriction and prolongation; level 1 is its largest guest.
+      // (Vectors of stencils have margins that must stay zero.)
+      float* from = nullptr;
+      if (level.matrix_free && 3 * stride * others <= room) {
+        from = temporary_.data();
+      } else {
+        level.storage = allocate<float_view>(space, "brickwork::ElasticityMultigrid::vectors", 3 * stride * others);
+        from = level.storage.data() + margin;
+      }
+      VectorRef* const vectors[] = {&level.c1, &level.t, &level.c2, &level.v};
+      for (int i = 0; i < others; ++i) *vectors[i] = {from + 3 * stride * i, stride};
+    }
+  }
+
+  // ---- update -------------------------------------------------------------------------------------------------------
+
+  void mean_moduli(ExecutionSpace const& space, Level const& fine, Level const& coarse) {
+    detail::MeanModuli mean;
+    mean.fine = fine.matrix_free->moduli().data();
+    mean.coarse = coarse.moduli.data();
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      mean.fine_cells[axis] = fine.grid.cells()[axis];
+      mean.coarse_cells[axis] = coarse.grid.cells()[axis];
+      mean.factor[axis] = fine.factor[axis];
+    }
+    for_each("brickwork::ElasticityMultigrid::update::mean_moduli", space, coarse.grid.cell_count(), mean);
+  }
+
+  void assemble_from_cells(ExecutionSpace const& space, Level const& fine, Level const& coarse) {
+    detail::CellGalerkin galerkin;
+    galerkin.moduli = fine.matrix_free->moduli().data();
+    galerkin.mask = mask_of(fine);
+    galerkin.dirty = galerkin.mask ? fine.dirty.data() : nullptr;
+    galerkin.stiffness = fine.stiffness.data();
+    galerkin.products = fine.products.data();
+    galerkin.fine = fine.box;
+    galerkin.coarse = coarse.box;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      galerkin.cells[axis] = static_cast<int>(fine.grid.cells()[axis]);
+      galerkin.coarse_cells[axis] = static_cast<int>(coarse.grid.cells()[axis]);
+      galerkin.factor[axis] = fine.factor[axis];
+    }
+    galerkin.coarse_mask = mask_of(coarse);
+    detail::assemble_stencil("brickwork::ElasticityMultigrid::update::galerkin_cells", space, galerkin, coarse.stencil);
+  }
+
+  void bound_spectrum(ExecutionSpace const& space, Level const& level) {
+    detail::StencilData const& s = level.stencil;
+    VectorRef x = level.c1, y = level.t;
+    for_each("brickwork::ElasticityMultigrid::update::start", space, level.nodes,
+             detail::RandomStart{x, s.inverse, level.nodes});
+    float* const bound = level.krylov_scalars.scalars + 3;
+    for (int i = 0; i < settings_.power_iterations; ++i) {
+      detail::apply_stencil("brickwork::ElasticityMultigrid::update::power", space, s, x,
+                            detail::StencilPower{y, s.diagonal, s.inverse, s.nodes}, workspace_,
+                            detail::StoreBound{bound, settings_.safety});
+      std::swap(x, y);
+    }
+    for_each("brickwork::ElasticityMultigrid::update::scale", space, 6 * level.nodes,
+             detail::ScaleBlocks{s.inverse, bound});
+  }
+
+  // ---- cycle --------------------------------------------------------------------------------------------------------
+
+  Vector view(Level const& level, VectorRef v) const {
+    // Vectors of matrix-free levels are contiguous.
+    return Vector(Kokkos::View<float* [3], Kokkos::LayoutLeft, memory_space, Kokkos::MemoryUnmanaged>(
+        v.data, static_cast<std::size_t>(level.nodes)));
+  }
+
+  // c = B r. With `step` the right-hand side is first updated, r -= *step v.
+  void cycle(ExecutionSpace const& space, Level const& level, int l, VectorRef r, VectorRef c, float const* step) {
+    smooth_from_zero(space, level, r, c, step);
+    if (level.matrix_free) {
+      level.matrix_free->residual(space, view(level, r), view(level, c), view(level, level.t));
+    } else {
+      detail::apply_stencil("brickwork::ElasticityMultigrid::residual", space, level.stencil, c,
+                            detail::StencilResidual{r, level.t});
+    }
+    Level const& coarse = levels_[static_cast<std::size_t>(l + 1)];
+    detail::Restrict restriction{level.box, coarse.box, {}, level.t, coarse.b, mask_of(coarse)};
+    std::copy(level.factor.begin(), level.factor.end(), restriction.factor);
+    for_each("brickwork::ElasticityMultigrid::restrict", space, coarse.nodes, restriction);
+    solve_coarse(space, coarse, l + 1);
+    detail::Prolong prolongation{level.box,
+                                 coarse.box,
+                                 {},
+                                 coarse.c1,
+                                 coarse.krylov ? coarse.c2 : VectorRef{},
+                                 c,
+                                 coarse.krylov_scalars.scalars,
+                                 mask_of(level)};
+    std::copy(level.factor.begin(), level.factor.end(), prolongation.factor);
+    for_each("brickwork::ElasticityMultigrid::prolong", space, level.nodes, prolongation);
+    smooth(space, level, r, c);
+  }
+
+  // Leaves the correction in c1, or in c1 and c2 with the level's coefficients.
+  void solve_coarse(ExecutionSpace const& space, Level const& level, int l) {
+    if (l + 1 == static_cast<int>(levels_.size())) {
+      dense_.solve(space, level.b, level.c1);
+      return;
+    }
+    cycle(space, level, l, level.b, level.c1, nullptr);
+    if (!level.krylov) return;
+    detail::FirstKrylovStep const first{level.krylov_scalars};
+    if (level.matrix_free) {
+      level.matrix_free->apply(space, view(level, level.c1), view(level, level.v));
+      sum_each<2>("brickwork::ElasticityMultigrid::krylov::first", space, level.nodes,
+                  detail::TwoDots{level.c1, level.v, level.b}, workspace_, first);
+    } else {
+      detail::apply_stencil("brickwork::ElasticityMultigrid::krylov::first", space, level.stencil, level.c1,
+                            detail::StencilProductDots{level.b, level.v}, workspace_, first);
+    }
+    cycle(space, level, l, level.b, level.c2, level.krylov_scalars.scalars + 2);
+    detail::SecondKrylovStep const second{level.krylov_scalars};
+    if (level.matrix_free) {
+      level.matrix_free->apply(space, view(level, level.c2), view(level, level.t));
+      sum_each<3>("brickwork::ElasticityMultigrid::krylov::second", space, level.nodes,
+                  detail::ThreeDots{level.c2, level.t, level.v, level.b}, workspace_, second);
+    } else {
+      detail::apply_stencil("brickwork::ElasticityMultigrid::krylov::second", space, level.stencil, level.c2,
+                            detail::StencilDots{level.b, level.v}, workspace_, second);
+    }
+  }
+
+  // Coefficients of the fourth kind, step k from iterates k and k - 1 (the bound is in the inverse diagonal):
+  //   x_1 = x_0 + 4/3 D^-1 r_0,  x_{k+1} = x_k + (2k-1)/(2k+3) (x_k - x_{k-1}) + (8k+4)/(2k+3) D^-1 r_k
+  static float momentum(int k) { return static_cast<float>(2 * k - 1) / static_cast<float>(2 * k + 3); }
+  static float weight(int k) {
+    return k == 0 ? 4.0f / 3.0f : static_cast<float>(8 * k + 4) / static_cast<float>(2 * k + 3);
+  }
+
+  void smooth_from_zero(ExecutionSpace const& space, Level const& level, VectorRef r, VectorRef c, float const* step) {
+    int const degree = settings_.degree;
+    // The iterates alternate between c and t so that the last one is c.
+    VectorRef x = degree % 2 == 1 ? c : level.t, other = degree % 2 == 1 ? level.t : c;
+    auto const start = [&](auto kernel) {
+      kernel.r = r;
+      kernel.v = level.v;
+      kernel.result = x;
+      kernel.step = step;
+      kernel.nodes = level.nodes;
+      kernel.b = weight(0);
+      kernel.blocks = !level.matrix_free;
+      if (level.matrix_free) {
+        auto const factors = level.matrix_free->diagonal_factors();
+        kernel.inverse = level.inverse.data();
+        for (std::size_t d = 0; d < 3; ++d) kernel.factor[d] = static_cast<float>(1 / factors[d]);
+      } else {
+        kernel.inverse = level.stencil.inverse;
+      }
+      for_each("brickwork::ElasticityMultigrid::smooth::first", space, level.nodes, kernel);
+    };
+    if (step) {
+      start(detail::SmoothFromZero<true>{});
+    } else {
+      start(detail::SmoothFromZero<false>{});
+    }
+    for (int k = 1; k < degree; ++k) {
+      // x_0 is zero.
+      relax(space, level, r, x, 1 + momentum(k), k == 1 ? 0.0f : -momentum(k), other, weight(k), other);
+      std::swap(x, other);
+    }
+  }
+
+  void smooth(ExecutionSpace const& space, Level const& level, VectorRef r, VectorRef c) {
+    VectorRef x = c, other = level.t;
+    for (int k = 0; k < settings_.degree; ++k) {
+      if (k == 0) {
+        relax(space, level, r, x, 1, 0, {}, weight(0), other);
+      } else {
+        relax(space, level, r, x, 1 + momentum(k), -momentum(k), other, weight(k), other);
+      }
+      std::swap(x, other);
+    }
+    if (x.data != c.data) {
+      for_each("brickwork::ElasticityMultigrid::smooth::copy", space, level.nodes, detail::CopyVector{x, c});
+    }
+  }
+
+  void relax(ExecutionSpace const& space, Level const& level, VectorRef r, VectorRef x, float s, float a, VectorRef old,
+             float b, VectorRef result) {
+    if (level.matrix_free) {
+      level.matrix_free->relax(space, view(level, r), view(level, x), level.inverse, s, a,
+                               a == 0 ? Vector() : view(level, old), b, view(level, result));
+    } else if (a == 0) {
+      detail::apply_stencil(
+          "brickwork::ElasticityMultigrid::smooth", space, level.stencil, x,
+          detail::StencilRelaxation<true>{r, {}, result, level.stencil.inverse, level.stencil.nodes, s, a, b});
+    } else {
+      detail::apply_stencil(
+          "brickwork::ElasticityMultigrid::smooth", space, level.stencil, x,
+          detail::StencilRelaxation<false>{r, old, result, level.stencil.inverse, level.stencil.nodes, s, a, b});
+    }
+  }
+
+  MultigridSettings settings_;
+  GridHierarchy hierarchy_;
+  vector_type temporary_;
+  SumWorkspace<ExecutionSpace> workspace_;
+  int krylov_levels_ = 0;
+  float_view scalars_;  // per level: three of the Krylov steps and the bound of the spectrum
+  Kokkos::View<double*, memory_space> sums_;
+  std::vector<Level> levels_;
+  detail::DenseInverse<ExecutionSpace> dense_;
+  detail::LaunchGraph<ExecutionSpace> graph_;
+  VectorRef recorded_r_, recorded_z_;
+};
+
+template <class ExecutionSpace>
+ElasticityMultigrid<ExecutionSpace>::ElasticityMultigrid(ExecutionSpace const& space, operator_type const& fine,
+                                                         MultigridSettings const& settings,
+                                                         vector_type const& temporary) {
+  BRICKWORK_REQUIRE(fine.kernel() == ElasticityKernel::parity, "ElasticityMultigrid: the finest level has the kernel ",
+                    to_string(fine.kernel()), "; parity is needed");
+  BRICKWORK_REQUIRE(static_cast<index_t>(fine.moduli().extent(0)) == fine.grid().cell_count(),
+                    "ElasticityMultigrid: the finest level has no moduli yet");
+  BRICKWORK_REQUIRE(settings.degree >= 1 && settings.degree <= 8, "ElasticityMultigrid: degree ", settings.degree,
+                    "; it must lie in [1, 8]");
+  BRICKWORK_REQUIRE(settings.krylov_levels >= -1, "ElasticityMultigrid: krylov_levels ", settings.krylov_levels,
+                    "; it must be at least -1");
+  BRICKWORK_REQUIRE(settings.coarsest_dofs >= 0 && settings.coarsest_dofs <= 3600,
+                    "ElasticityMultigrid: ", settings.coarsest_dofs,
+                    " coarsest degrees of freedom; they must lie in [0, 3600]");
+  BRICKWORK_REQUIRE(settings.safety >= 1 && settings.power_iterations >= 1, "ElasticityMultigrid: safety ",
+                    settings.safety, " and ", settings.power_iterations, " power iterations; both must be at least 1");
+  BRICKWORK_REQUIRE(
+      static_cast<index_t>(temporary.extent(0)) == fine.grid().node_count() && temporary.span_is_contiguous(),
+      "ElasticityMultigrid: the temporary has ", temporary.extent(0), " nodes; the grid has ",
+      fine.grid().node_count());
+  BRICKWORK_REQUIRE(fine.grid().node_count() <= index_t(4000000000), "ElasticityMultigrid: ", fine.grid().node_count(),
+                    " nodes; at most 4e9 have indices of 32 bits");
+  levels_ = std::make_unique<Levels>(space, fine, settings, temporary);
+}
+
+template <class ExecutionSpace>
+ElasticityMultigrid<ExecutionSpace>::~ElasticityMultigrid() = default;
+
+template <class ExecutionSpace>
+void ElasticityMultigrid<ExecutionSpace>::update(ExecutionSpace const& space) {
+  levels_->update(space);
+}
+
+template <class ExecutionSpace>
+void ElasticityMultigrid<ExecutionSpace>::apply(ExecutionSpace const& space, vector_type const& r,
+                                                vector_type const& z) const {
+  index_t const nodes = levels_->hierarchy()[0].grid.node_count();
+  BRICKWORK_REQUIRE(static_cast<index_t>(r.extent(0)) == nodes && static_cast<index_t>(z.extent(0)) == nodes &&
+                        r.span_is_contiguous() && z.span_is_contiguous(),
+                    "ElasticityMultigrid::apply: r has ", r.extent(0), " and z ", z.extent(0), " nodes; the grid has ",
+                    nodes, " (contiguous)");
+  levels_->apply(space, r, z);
+}
+
+template <class ExecutionSpace>
+GridHierarchy const& ElasticityMultigrid<ExecutionSpace>::hierarchy() const {
+  return levels_->hierarchy();
+}
+template <class ExecutionSpace>
+int ElasticityMultigrid<ExecutionSpace>::krylov_levels() const {
+  return levels_->krylov_levels();
+}
+
+template <class ExecutionSpace>
+index_t ElasticityMultigrid<ExecutionSpace>::bytes(BoxGrid const& grid, bool constrained,
+                                                   MultigridSettings const& settings) {
+  GridHierarchy const hierarchy(grid, coarsest_dofs<ExecutionSpace>(settings));
+  auto const grids = level_grids(hierarchy);
+  int const count = static_cast<int>(grids.size());
+  int const limit = count - 2;
+  int const krylov = settings.krylov_levels < 0 ? limit : std::min(settings.krylov_levels, limit);
+  index_t total = 4 * grid.node_count();
+  for (int l = 1; l < count; ++l) {
+    BoxGrid const& at = grids[static_cast<std::size_t>(l)].grid;
+    index_t const nodes = at.node_count();
+    bool const matrix_free = l < matrix_free_levels(count);
+    index_t const stride = nodes + (matrix_free ? 0 : 2 * detail::stencil_margin(at));
+    int const others = l + 1 == count ? 1 : (l <= krylov ? 4 : 2);
+    total += 12 * stride + (constrained ? nodes : 0);
+    if (matrix_free) {
+      total += 4 * nodes + 4 * at.cell_count();
+      if (3 * stride * others > 3 * grid.node_count()) total += 12 * stride * others;
+    } else {
+      total += (nodes > half_nodes ? 468 : 936) * nodes + 84 * nodes + 12 * stride * others;
+    }
+    if (l + 1 == matrix_free_levels(count) && constrained) total += at.cell_count();
+  }
+  if (matrix_free_levels(count) == 1 && constrained) total += grid.cell_count();
+  return total + detail::DenseInverse<ExecutionSpace>::bytes(grids.back().grid.node_count());
+}
+
+#define BRICKWORK_INSTANTIATE(SPACE) template class ElasticityMultigrid<SPACE>;
+BRICKWORK_FOR_EACH_EXECUTION_SPACE(BRICKWORK_INSTANTIATE)
+#undef BRICKWORK_INSTANTIATE
+
+}  // namespace brickwork
