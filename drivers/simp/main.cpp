@@ -10,6 +10,7 @@
 //
 // Exit codes: 0 finished, 2 bad input, 3 finished but some solve was capped, 4 out of memory, 1 anything else.
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -22,6 +23,8 @@
 #include "brickwork/core/config.hpp"
 #include "brickwork/core/device_memory.hpp"
 #include "brickwork/design/simp_optimizer.hpp"
+#include "brickwork/fem/hex8_stiffness.hpp"
+#include "brickwork/io/device_field.hpp"
 #include "brickwork/io/image_data.hpp"
 #include "brickwork/io/progress.hpp"
 #include "brickwork/io/run_directory.hpp"
@@ -48,29 +51,67 @@ std::string triple(Index3 const& n) {
   return std::to_string(n[0]) + " x " + std::to_string(n[1]) + " x " + std::to_string(n[2]);
 }
 
+// Bytes that a run allocates on the device, by part.
+struct MemoryPlan {
+  index_t fields = 0;   // of the design: one value per cell each
+  index_t solver = 0;   // displacements, the method's vectors, moduli
+  index_t kernels = 0;  // what the kernels of the operator keep for themselves
+  index_t total() const { return fields + solver + kernels; }
+};
+
+MemoryPlan memory_plan(SimpProblem const& problem) {
+  BoxGrid const grid = simp_grid(problem);
+  bool const cube = problem.stiffness == StiffnessScale::reference_cube;
+  Hex8Matrix const stiffness = hex8_stiffness(elasticity_matrix(IsotropicMaterial{1.0, problem.poisson}),
+                                              cube ? Vec3{2, 2, 2} : grid.spacing());
+  StateKernels const kernels = state_kernels(stiffness, problem.solver);
+  int cases = 1;
+  for (auto const& load : problem.loads) cases = std::max(cases, load.load_case + 1);
+  index_t const solver = state_solver_bytes(grid, cases, problem.solver, kernels);
+
+  MemoryPlan plan;
+  bool const mixed = problem.solver.precision == Precision::mixed;
+  double kept = elasticity_kernel_bytes(kernels.outer, grid, problem.solver.precision == Precision::fp32 ? 4 : 8);
+  if (mixed) kept += elasticity_kernel_bytes(kernels.inner, grid, 4);
+  plan.kernels = static_cast<index_t>(kept);
+  plan.solver = solver - plan.kernels;
+  plan.fields = simp_bytes(problem) - solver;
+  return plan;
+}
+
 // Refuses a run that cannot fit, before anything grid-sized is allocated.
-index_t plan_memory(SimpProblem const& problem, MemoryState const& memory) {
-  index_t const bytes = simp_bytes(problem);
+MemoryPlan plan_memory(SimpProblem const& problem, MemoryState const& memory) {
+  MemoryPlan const plan = memory_plan(problem);
+  index_t const bytes = plan.total();
   if (memory.available >= 0 && bytes > memory.available) {
     throw OutOfMemory("grid " + triple(problem.cells) + " needs " + format_bytes(double(bytes)) + " (" +
                       std::to_string(bytes) + " bytes), but " + memory.device + " has " +
                       format_bytes(double(memory.available)) + " free; use a smaller grid" +
                       (problem.solver.precision == Precision::fp64 ? " or solver.precision = \"mixed\"" : ""));
   }
-  return bytes;
+  return plan;
 }
 
 Settings describe_run(SimpConfig const& config, BoundaryConditions const& conditions, MemoryState const& memory,
-                      index_t bytes) {
+                      MemoryPlan const& plan) {
   SimpProblem const& problem = config.problem;
   BoxGrid const grid = simp_grid(problem);
+  auto const part = [&](index_t bytes) {
+    char text[64];
+    std::snprintf(text, sizeof text, "%s, %.1f bytes per cell", format_bytes(double(bytes)).c_str(),
+                  double(bytes) / double(grid.cell_count()));
+    return std::string(text);
+  };
   Settings settings{{"brickwork-simp", BRICKWORK_VERSION},
                     {"problem", problem.name},
                     {"grid", triple(problem.cells) + " cells, " + std::to_string(grid.cell_count()) + " in all"},
                     {"unknowns", std::to_string(grid.dof_count())},
                     {"stiffness", to_string(problem.stiffness)},
                     {"schedule", problem.schedule.name + ", " + std::to_string(problem.schedule.steps) + " steps"},
-                    {"memory", format_bytes(double(bytes)) + " of " + format_bytes(double(memory.available)) + " free"},
+                    {"memory", part(plan.total()) + ", of " + format_bytes(double(memory.available)) + " free"},
+                    {"  design fields", part(plan.fields)},
+                    {"  state solver", part(plan.solver)},
+                    {"  kernels", part(plan.kernels)},
                     {"kernel", to_string(simp_kernel(problem)) + ", " + to_string(problem.solver.precision)},
                     {"backend", std::string(Space::name()) + ", Kokkos " + BRICKWORK_KOKKOS_VERSION},
                     {"device", memory.device},
@@ -106,53 +147,45 @@ HistoryRow history_row(SimpStep const& step) {
   return row;
 }
 
-// Physical density on the host in FP32, ready for the writers.
-std::vector<float> host_density(SimpOptimizer<Space>& optimizer) {
-  optimizer.result();
-  auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, optimizer.density());
-  std::vector<float> values(host.extent(0));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(host(i));
-  return values;
-}
-
+// The reported density's way into files: slab by slab from the device, never a whole copy.
+template <class Optimizer>
 class Fields {
  public:
-  Fields(OutputSettings const& output, RunDirectory const& directory, BoxGrid const& grid)
-      : output_(output), directory_(directory), geometry_{grid.cells(), grid.origin(), grid.spacing()} {
+  Fields(OutputSettings const& output, RunDirectory const& directory, Space const& space, Optimizer& optimizer)
+      : output_(output),
+        directory_(directory),
+        space_(space),
+        optimizer_(optimizer),
+        geometry_{optimizer.grid().cells(), optimizer.grid().origin(), optimizer.grid().spacing()} {
     if (output.vtkhdf && vtkhdf_available()) series_.emplace(directory.path(), "density", geometry_);
   }
 
-  void frame(int step, std::vector<float> const& density) {
-    if (series_ && step > last_) with_field(density, [&](ImageField const& field) { series_->append(step, {field}); });
+  void frame(int step) {
+    if (series_ && step > last_) series_->append(step, {density()});
     last_ = step;
   }
-  void last(std::vector<float> const& density) {
-    if (output_.vti) {
-      with_field(density,
-                 [&](ImageField const& field) { write_vti(directory_.file("density.vti"), geometry_, {field}); });
-    }
+  void last() {
+    if (output_.vti) write_vti(directory_.file("density.vti"), geometry_, {density()});
   }
   int last_step() const { return last_; }
 
  private:
-  template <class Write>
-  void with_field(std::vector<float> const& density, Write const& write) {
-    auto const size = static_cast<index_t>(density.size());
-    if (output_.field_type == FieldType::uint8) {
-      auto const bytes = quantize_density(density.data(), size);
-      write(ImageField("density", bytes.data(), size));
-    } else {
-      write(ImageField("density", density.data(), size));
-    }
+  ImageField density() {
+    optimizer_.result();
+    return density_field(space_, "density", optimizer_.density(), output_.field_type);
   }
 
   OutputSettings output_;
   RunDirectory const& directory_;
+  Space space_;
+  Optimizer& optimizer_;
   ImageGeometry geometry_;
   std::optional<VtkHdfSeries> series_;
   int last_ = -1;
 };
 
+// Optimizer: a SimpOptimizer; its Real is the precision of the cell fields.
+template <class Optimizer>
 int run(SimpConfig const& config, bool force) {
   auto const start = std::chrono::steady_clock::now();
   SimpProblem const& problem = config.problem;
@@ -160,16 +193,16 @@ int run(SimpConfig const& config, bool force) {
 
   // Mesh, operator, solver: checked against the memory first, then allocated once.
   MemoryState const memory = memory_state();
-  index_t const bytes = plan_memory(problem, memory);
+  MemoryPlan const plan = plan_memory(problem, memory);
   BoundaryConditions const conditions = boundary_conditions(problem, simp_grid(problem));
-  progress.header(describe_run(config, conditions, memory, bytes));
+  progress.header(describe_run(config, conditions, memory, plan));
   Space const space;
-  SimpOptimizer<Space> optimizer(space, problem, &conditions);
+  Optimizer optimizer(space, problem, &conditions);
   // Everything that can be refused has been: from here on the output directory may be touched.
   RunDirectory directory(config.output.directory, force);
   for (auto const& warning : optimizer.warnings()) progress.warning(warning);
   directory.write_config(to_toml(config));
-  Fields fields(config.output, directory, optimizer.grid());
+  Fields<Optimizer> fields(config.output, directory, space, optimizer);
 
   // Design.
   RunSummary summary;
@@ -187,16 +220,15 @@ int run(SimpConfig const& config, bool force) {
     progress.step(history_row(step), problem.schedule.steps);
     if (step.restarted) progress.note("step " + std::to_string(step.step) + ": back to the best valid design");
     bool const frame = config.output.every > 0 && step.step % config.output.every == 0;
-    if (frame && !optimizer.finished()) fields.frame(step.step, host_density(optimizer));
+    if (frame && !optimizer.finished()) fields.frame(step.step);
   }
 
   // Output.
   SimpResult const result = optimizer.result();
   count(optimizer.final_step());
   solve += optimizer.final_step().seconds_solve;
-  auto const density = host_density(optimizer);
-  fields.frame(std::max(optimizer.steps_done(), fields.last_step() + 1), density);
-  fields.last(density);
+  fields.frame(std::max(optimizer.steps_done(), fields.last_step() + 1));
+  fields.last();
 
   MemoryState const after = memory_state();
   summary.name = problem.name;
@@ -215,12 +247,8 @@ int run(SimpConfig const& config, bool force) {
   summary.stiffness = to_string(problem.stiffness);
   summary.seconds_total = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   summary.seconds_per_phase = {{"filter", filter}, {"solve", solve}, {"update", update}};
-#if defined(KOKKOS_ENABLE_CUDA)
   summary.peak_bytes = static_cast<double>(after.used_peak - memory.used_peak);
-#else
-  summary.peak_bytes = static_cast<double>(after.used_peak);
-#endif
-  summary.predicted_bytes = static_cast<double>(bytes);
+  summary.predicted_bytes = static_cast<double>(plan.total());
   summary.load_resultants = optimizer.conditions().resultants;
   summary.versions = {
       {"brickwork", BRICKWORK_VERSION}, {"revision", BRICKWORK_GIT_HASH}, {"kokkos", BRICKWORK_KOKKOS_VERSION}};
@@ -273,7 +301,7 @@ int main(int argc, char* argv[]) {
     std::signal(SIGINT, on_interrupt);
     int code = failed;
     try {
-      code = run(config, options.force);
+      code = run<SimpOptimizer<Space>>(config, options.force);
     } catch (...) {
       Kokkos::finalize();
       throw;

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <ostream>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 #include "brickwork/core/check.hpp"
@@ -40,7 +41,7 @@ void check(ImageGeometry const& geometry, std::vector<ImageField> const& fields)
   for (ImageField const& field : fields) {
     BRICKWORK_REQUIRE(!field.name.empty() && field.name.find('/') == std::string::npos, "image: '", field.name,
                       "' cannot name a field");
-    BRICKWORK_REQUIRE((field.float32 != nullptr) != (field.uint8 != nullptr), "image: field '", field.name,
+    BRICKWORK_REQUIRE(static_cast<bool>(field.float32) != static_cast<bool>(field.uint8), "image: field '", field.name,
                       "' has no values");
     BRICKWORK_REQUIRE(field.size == count, "image: field '", field.name, "' has ", field.size, " values for ",
                       geometry.cells[0], " x ", geometry.cells[1], " x ", geometry.cells[2], " = ", count, " cells");
@@ -133,14 +134,51 @@ std::string xml_escape(std::string const& text) {
   return escaped;
 }
 
+// An array as a source; none for a null pointer.
+template <class Value>
+CellSource<Value> array_source(Value const* array) {
+  if (array == nullptr) return nullptr;
+  return [array](index_t first, index_t count, Value* values) { std::copy_n(array + first, count, values); };
+}
+
+// Calls visit(slab, values) with the values of one slab after another; Value is float or std::uint8_t.
+template <class Value, class Visit>
+void for_each_slab_of(Index3 const& cells, CellSource<Value> const& source, Visit const& visit) {
+  Index3 const extent = slab_extent(cells, slab_bytes / static_cast<index_t>(sizeof(Value)));
+  std::vector<Value> values(static_cast<std::size_t>(extent[0] * extent[1] * extent[2]));
+  for_each_slab(cells, extent, [&](Slab const& slab) {
+    source(slab.offset, slab.count(), values.data());
+    visit(slab, values.data());
+  });
+}
+
 }  // namespace
+
+ImageField::ImageField(std::string field_name, float const* values, index_t count)
+    : name(std::move(field_name)), float32(array_source(values)), size(count) {}
+ImageField::ImageField(std::string field_name, std::uint8_t const* values, index_t count)
+    : name(std::move(field_name)), uint8(array_source(values)), size(count) {}
+
+Index3 slab_extent(Index3 const& cells, index_t most) {
+  BRICKWORK_REQUIRE(most >= 1, "slab_extent: ", most, " cells per slab; at least 1 is needed");
+  Index3 extent{};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    extent[axis] = std::clamp<index_t>(most, 1, cells[axis]);
+    most /= cells[axis];
+  }
+  return extent;
+}
+
+void quantize_density(float const* density, index_t size, std::uint8_t* quantized) {
+  for (index_t i = 0; i < size; ++i) {
+    float const rho = density[i] > 0 ? std::min(density[i], 1.0f) : 0.0f;  // false for NaN
+    quantized[i] = static_cast<std::uint8_t>(rho * 255.0f + 0.5f);
+  }
+}
 
 std::vector<std::uint8_t> quantize_density(float const* density, index_t size) {
   std::vector<std::uint8_t> quantized(static_cast<std::size_t>(size));
-  for (index_t i = 0; i < size; ++i) {
-    float const rho = density[i] > 0 ? std::min(density[i], 1.0f) : 0.0f;  // false for NaN
-    quantized[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(rho * 255.0f + 0.5f);
-  }
+  quantize_density(density, size, quantized.data());
   return quantized;
 }
 
@@ -158,13 +196,23 @@ void write_vti(std::string const& path, ImageGeometry const& geometry, std::vect
       << extent << "\" Origin=\"" << triple(geometry.origin) << "\" Spacing=\"" << triple(geometry.spacing)
       << "\">\n<Piece Extent=\"" << extent << "\">\n<CellData Scalars=\"" << xml_escape(fields.front().name) << "\">\n";
   for (ImageField const& field : fields) {
-    out << "<DataArray type=\"" << (field.float32 != nullptr ? "Float32" : "UInt8") << "\" Name=\""
-        << xml_escape(field.name) << "\" format=\"binary\">\n";
-    void const* data = field.float32 != nullptr ? static_cast<void const*>(field.float32) : field.uint8;
-    std::uint64_t const bytes = static_cast<std::uint64_t>(field.size) * (field.float32 != nullptr ? 4 : 1);
+    out << "<DataArray type=\"" << (field.float32 ? "Float32" : "UInt8") << "\" Name=\"" << xml_escape(field.name)
+        << "\" format=\"binary\">\n";
     Base64Writer base64(out);
-    base64.write(&bytes, sizeof(bytes));
-    base64.write(data, static_cast<std::size_t>(bytes));
+    auto const write = [&](auto const& source, std::size_t value_bytes) {
+      std::uint64_t const bytes = static_cast<std::uint64_t>(field.size) * value_bytes;
+      base64.write(&bytes, sizeof(bytes));
+      for_each_slab_of(geometry.cells, source, [&](Slab const& slab, void const* values) {
+        base64.write(values, static_cast<std::size_t>(slab.count()) * value_bytes);
+        // A full disk is noticed here, not after all slabs have been asked for.
+        if (!out) throw Error("cannot write '" + path + "' (no space left?)");
+      });
+    };
+    if (field.float32) {
+      write(field.float32, sizeof(float));
+    } else {
+      write(field.uint8, sizeof(std::uint8_t));
+    }
     base64.finish();
     out << "\n</DataArray>\n";
   }
@@ -238,54 +286,60 @@ Index3 samples(ImageGeometry const& geometry) {
   return n;
 }
 
-template <class T>
-std::vector<T> repeat_single_layers(Index3 const& cells, T const* values) {
-  Index3 const n = {std::max<index_t>(cells[0], 2), std::max<index_t>(cells[1], 2), std::max<index_t>(cells[2], 2)};
-  std::vector<T> repeated;
-  repeated.reserve(static_cast<std::size_t>(n[0] * n[1] * n[2]));
-  for (index_t k = 0; k < n[2]; ++k) {
-    for (index_t j = 0; j < n[1]; ++j) {
-      for (index_t i = 0; i < n[0]; ++i) {
-        index_t const cell =
-            std::min(i, cells[0] - 1) + cells[0] * (std::min(j, cells[1] - 1) + cells[1] * std::min(k, cells[2] - 1));
-        repeated.push_back(values[cell]);
+// A slab's values with those of single cells twice along the axes of `samples` that have one cell.
+template <class Value>
+void repeat_single_layers(Slab const& slab, Index3 const& samples, Value const* values, std::vector<Value>& repeated) {
+  repeated.clear();
+  for (index_t k = 0; k < samples[2]; ++k) {
+    for (index_t j = 0; j < samples[1]; ++j) {
+      for (index_t i = 0; i < samples[0]; ++i) {
+        Index3 const& n = slab.cells;
+        repeated.push_back(values[std::min(i, n[0] - 1) + n[0] * (std::min(j, n[1] - 1) + n[1] * std::min(k, n[2] - 1))]);
       }
     }
   }
-  return repeated;
 }
 
-void write_field(hid_t group, ImageGeometry const& geometry, ImageField const& field, std::string const& path) {
-  Index3 const n = samples(geometry);
+hsize_t to_hsize(index_t n) { return static_cast<hsize_t>(n); }
+
+template <class Value>
+void write_field(hid_t group, ImageGeometry const& geometry, std::string const& name, CellSource<Value> const& source,
+                 int deflate, std::string const& path) {
+  Index3 const& cells = geometry.cells;
+  Index3 const all = samples(geometry);
+  Index3 const extent = slab_extent(cells, slab_bytes / static_cast<index_t>(sizeof(Value)));
   hsize_t dims[3], chunk[3];
-  for (int axis = 0; axis < 3; ++axis) {
-    dims[2 - axis] = static_cast<hsize_t>(n[axis]);
-    chunk[2 - axis] = static_cast<hsize_t>(std::min<index_t>(n[axis], 64));
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    dims[2 - axis] = to_hsize(all[axis]);
+    chunk[2 - axis] = to_hsize(cells[axis] == 1 ? 2 : extent[axis]);
   }
   Handle const space(H5Screate_simple(3, dims, nullptr), H5Sclose, path);
   Handle const properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, path);
   require(H5Pset_chunk(properties, 3, chunk) >= 0, path);
-  if (H5Zfilter_avail(H5Z_FILTER_DEFLATE) > 0) {
-    require(H5Pset_shuffle(properties) >= 0 && H5Pset_deflate(properties, 1) >= 0, path);
+  if (deflate > 0) {
+    require(H5Pset_shuffle(properties) >= 0 && H5Pset_deflate(properties, static_cast<unsigned>(deflate)) >= 0, path);
   }
-  bool const is_float = field.float32 != nullptr;
-  hid_t const file_type = is_float ? H5T_IEEE_F32LE : H5T_STD_U8LE;
-  hid_t const memory_type = is_float ? H5T_NATIVE_FLOAT : H5T_NATIVE_UCHAR;
-  void const* data = is_float ? static_cast<void const*>(field.float32) : field.uint8;
-  std::vector<float> repeated_float;
-  std::vector<std::uint8_t> repeated_uint8;
-  if (n != geometry.cells) {
-    if (is_float) {
-      repeated_float = repeat_single_layers(geometry.cells, field.float32);
-      data = repeated_float.data();
-    } else {
-      repeated_uint8 = repeat_single_layers(geometry.cells, field.uint8);
-      data = repeated_uint8.data();
+  bool const is_float = std::is_same_v<Value, float>;
+  Handle set(H5Dcreate2(group, name.c_str(), is_float ? H5T_IEEE_F32LE : H5T_STD_U8LE, space, H5P_DEFAULT, properties,
+                        H5P_DEFAULT),
+             H5Dclose, path);
+  std::vector<Value> repeated;
+  for_each_slab_of(cells, source, [&](Slab const& slab, Value const* values) {
+    Index3 slab_samples = slab.cells;
+    for (std::size_t axis = 0; axis < 3; ++axis) slab_samples[axis] *= all[axis] / cells[axis];
+    if (slab_samples != slab.cells) {
+      repeat_single_layers(slab, slab_samples, values, repeated);
+      values = repeated.data();
     }
-  }
-  Handle set(H5Dcreate2(group, field.name.c_str(), file_type, space, H5P_DEFAULT, properties, H5P_DEFAULT), H5Dclose,
-             path);
-  require(H5Dwrite(set, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0, path);
+    hsize_t start[3], count[3];
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      start[2 - axis] = to_hsize(slab.first[axis]);
+      count[2 - axis] = to_hsize(slab_samples[axis]);
+    }
+    Handle const memory(H5Screate_simple(3, count, nullptr), H5Sclose, path);
+    require(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, nullptr, count, nullptr) >= 0, path);
+    require(H5Dwrite(set, is_float ? H5T_NATIVE_FLOAT : H5T_NATIVE_UCHAR, memory, space, H5P_DEFAULT, values) >= 0, path);
+  });
   require(set.close(), path);
 }
 
@@ -293,8 +347,13 @@ void write_field(hid_t group, ImageGeometry const& geometry, ImageField const& f
 
 bool vtkhdf_available() { return true; }
 
-void write_vtkhdf(std::string const& path, ImageGeometry const& geometry, std::vector<ImageField> const& fields) {
+void write_vtkhdf(std::string const& path, ImageGeometry const& geometry, std::vector<ImageField> const& fields,
+                  int deflate) {
   check(geometry, fields);
+  BRICKWORK_REQUIRE(deflate >= 0 && deflate <= 9, "image: deflate level ", deflate, " must lie in [0, 9]");
+  if (deflate > 0 && H5Zfilter_avail(H5Z_FILTER_DEFLATE) <= 0) {
+    throw Error("cannot write '" + path + "': this HDF5 cannot deflate; use level 0");
+  }
   QuietHdf5 const quiet;
   std::string const temporary = path + ".part";
   try {
@@ -317,7 +376,13 @@ void write_vtkhdf(std::string const& path, ImageGeometry const& geometry, std::v
       write_attribute(root, "Spacing", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 3, geometry.spacing.data(), path);
       write_attribute(root, "Direction", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 9, direction, path);
       Handle const point_data(H5Gcreate2(root, "PointData", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose, path);
-      for (ImageField const& field : fields) write_field(point_data, geometry, field, path);
+      for (ImageField const& field : fields) {
+        if (field.float32) {
+          write_field(point_data, geometry, field.name, field.float32, deflate, path);
+        } else {
+          write_field(point_data, geometry, field.name, field.uint8, deflate, path);
+        }
+      }
     }
     require(file.close(), path);
   } catch (...) {
@@ -332,14 +397,14 @@ void write_vtkhdf(std::string const& path, ImageGeometry const& geometry, std::v
 
 bool vtkhdf_available() { return false; }
 
-void write_vtkhdf(std::string const& path, ImageGeometry const&, std::vector<ImageField> const&) {
+void write_vtkhdf(std::string const& path, ImageGeometry const&, std::vector<ImageField> const&, int) {
   throw Error("cannot write '" + path + "': this build has no HDF5; set output.vtkhdf = false or rebuild with HDF5");
 }
 
 #endif
 
-VtkHdfSeries::VtkHdfSeries(std::string directory, std::string name, ImageGeometry geometry)
-    : directory_(std::move(directory)), name_(std::move(name)), geometry_(geometry) {
+VtkHdfSeries::VtkHdfSeries(std::string directory, std::string name, ImageGeometry geometry, int deflate)
+    : directory_(std::move(directory)), name_(std::move(name)), geometry_(geometry), deflate_(deflate) {
   if (!vtkhdf_available()) {
     throw Error("this build has no HDF5, so it cannot write '" + name_ +
                 ".vtkhdf.series'; set output.vtkhdf = false or rebuild with HDF5");
@@ -356,7 +421,7 @@ void VtkHdfSeries::append(index_t step, std::vector<ImageField> const& fields) {
   char number[24];
   std::snprintf(number, sizeof(number), "%04lld", static_cast<long long>(step));
   std::string const file = name_ + "_frames/" + name_ + "_" + number + ".vtkhdf";
-  write_vtkhdf(directory_ + "/" + file, geometry_, fields);
+  write_vtkhdf(directory_ + "/" + file, geometry_, fields, deflate_);
   entries_.emplace_back(file, step);
 
   std::string json = "{\n  \"file-series-version\": \"1.0\",\n  \"files\": [\n";
