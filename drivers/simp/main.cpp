@@ -62,8 +62,8 @@ struct MemoryPlan {
 MemoryPlan memory_plan(SimpProblem const& problem) {
   BoxGrid const grid = simp_grid(problem);
   bool const cube = problem.stiffness == StiffnessScale::reference_cube;
-  Hex8Matrix const stiffness = hex8_stiffness(elasticity_matrix(IsotropicMaterial{1.0, problem.poisson}),
-                                              cube ? Vec3{2, 2, 2} : grid.spacing());
+  Hex8Matrix const stiffness =
+      hex8_stiffness(elasticity_matrix(IsotropicMaterial{1.0, problem.poisson}), cube ? Vec3{2, 2, 2} : grid.spacing());
   StateKernels const kernels = state_kernels(stiffness, problem.solver);
   int cases = 1;
   for (auto const& load : problem.loads) cases = std::max(cases, load.load_case + 1);
@@ -157,7 +157,7 @@ class Fields {
         space_(space),
         optimizer_(optimizer),
         geometry_{optimizer.grid().cells(), optimizer.grid().origin(), optimizer.grid().spacing()} {
-    if (output.vtkhdf && vtkhdf_available()) series_.emplace(directory.path(), "density", geometry_);
+    if (output.vtkhdf && vtkhdf_available()) series_.emplace(directory.path(), "density", geometry_, output.deflate);
   }
 
   void frame(int step) {

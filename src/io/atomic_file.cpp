@@ -24,6 +24,11 @@ AtomicFile::~AtomicFile() {
   std::filesystem::remove(temporary_, ignored);
 }
 
+void AtomicFile::check() const {
+  if (stream_) return;
+  throw Error("cannot write '" + path_ + "': " + (errno != 0 ? std::strerror(errno) : "write failed"));
+}
+
 void AtomicFile::commit() {
   errno = 0;
   stream_.flush();

@@ -163,7 +163,9 @@ Index3 slab_extent(Index3 const& cells, index_t most) {
   BRICKWORK_REQUIRE(most >= 1, "slab_extent: ", most, " cells per slab; at least 1 is needed");
   Index3 extent{};
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    extent[axis] = std::clamp<index_t>(most, 1, cells[axis]);
+    index_t const longest = std::clamp<index_t>(most, 1, cells[axis]);
+    index_t const slabs = (cells[axis] + longest - 1) / longest;
+    extent[axis] = (cells[axis] + slabs - 1) / slabs;  // of about equal size: HDF5 stores whole chunks
     most /= cells[axis];
   }
   return extent;
@@ -204,8 +206,7 @@ void write_vti(std::string const& path, ImageGeometry const& geometry, std::vect
       base64.write(&bytes, sizeof(bytes));
       for_each_slab_of(geometry.cells, source, [&](Slab const& slab, void const* values) {
         base64.write(values, static_cast<std::size_t>(slab.count()) * value_bytes);
-        // A full disk is noticed here, not after all slabs have been asked for.
-        if (!out) throw Error("cannot write '" + path + "' (no space left?)");
+        file.check();  // a full disk is noticed before the other slabs are asked for
       });
     };
     if (field.float32) {
@@ -294,9 +295,17 @@ void repeat_single_layers(Slab const& slab, Index3 const& samples, Value const* 
     for (index_t j = 0; j < samples[1]; ++j) {
       for (index_t i = 0; i < samples[0]; ++i) {
         Index3 const& n = slab.cells;
-        repeated.push_back(values[std::min(i, n[0] - 1) + n[0] * (std::min(j, n[1] - 1) + n[1] * std::min(k, n[2] - 1))]);
+        repeated.push_back(
+            values[std::min(i, n[0] - 1) + n[0] * (std::min(j, n[1] - 1) + n[1] * std::min(k, n[2] - 1))]);
       }
     }
+  }
+}
+
+void check_deflate(int level) {
+  BRICKWORK_REQUIRE(level >= 0 && level <= 9, "image: deflate level ", level, " must lie in [0, 9]");
+  if (level > 0 && H5Zfilter_avail(H5Z_FILTER_DEFLATE) <= 0) {
+    throw Error("image: this HDF5 cannot deflate; use level 0");
   }
 }
 
@@ -338,7 +347,8 @@ void write_field(hid_t group, ImageGeometry const& geometry, std::string const& 
     }
     Handle const memory(H5Screate_simple(3, count, nullptr), H5Sclose, path);
     require(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, nullptr, count, nullptr) >= 0, path);
-    require(H5Dwrite(set, is_float ? H5T_NATIVE_FLOAT : H5T_NATIVE_UCHAR, memory, space, H5P_DEFAULT, values) >= 0, path);
+    require(H5Dwrite(set, is_float ? H5T_NATIVE_FLOAT : H5T_NATIVE_UCHAR, memory, space, H5P_DEFAULT, values) >= 0,
+            path);
   });
   require(set.close(), path);
 }
@@ -350,10 +360,7 @@ bool vtkhdf_available() { return true; }
 void write_vtkhdf(std::string const& path, ImageGeometry const& geometry, std::vector<ImageField> const& fields,
                   int deflate) {
   check(geometry, fields);
-  BRICKWORK_REQUIRE(deflate >= 0 && deflate <= 9, "image: deflate level ", deflate, " must lie in [0, 9]");
-  if (deflate > 0 && H5Zfilter_avail(H5Z_FILTER_DEFLATE) <= 0) {
-    throw Error("cannot write '" + path + "': this HDF5 cannot deflate; use level 0");
-  }
+  check_deflate(deflate);
   QuietHdf5 const quiet;
   std::string const temporary = path + ".part";
   try {
@@ -395,6 +402,10 @@ void write_vtkhdf(std::string const& path, ImageGeometry const& geometry, std::v
 
 #else
 
+namespace {
+void check_deflate(int) {}
+}  // namespace
+
 bool vtkhdf_available() { return false; }
 
 void write_vtkhdf(std::string const& path, ImageGeometry const&, std::vector<ImageField> const&, int) {
@@ -409,6 +420,7 @@ VtkHdfSeries::VtkHdfSeries(std::string directory, std::string name, ImageGeometr
     throw Error("this build has no HDF5, so it cannot write '" + name_ +
                 ".vtkhdf.series'; set output.vtkhdf = false or rebuild with HDF5");
   }
+  check_deflate(deflate_);
   std::string const folder = directory_ + "/" + name_ + "_frames";
   std::error_code error;
   std::filesystem::create_directories(folder, error);

@@ -653,13 +653,17 @@ void read_solver(Section const& root, SimpProblem& problem, Locations& locations
 void read_output(Section const& root, OutputSettings& output) {
   toml::table const* table = root.table("output");
   if (table == nullptr) return;
-  Section const section(*table, "[output]", {"directory", "every", "vti", "vtkhdf", "float_type"});
+  Section const section(*table, "[output]", {"directory", "every", "vti", "vtkhdf", "deflate", "float_type"});
   section.get("directory", output.directory);
   if (section.has("directory") && output.directory.empty()) section.fail("directory", "is empty; name a directory");
   section.get_integer("every", output.every);
   if (output.every < 0) section.fail("every", "is " + std::to_string(output.every) + "; it must be at least 0");
   section.get("vti", output.vti);
   section.get("vtkhdf", output.vtkhdf);
+  section.get_integer("deflate", output.deflate);
+  if (output.deflate < 0 || output.deflate > 9) {
+    section.fail("deflate", "is " + std::to_string(output.deflate) + "; it must lie in [0, 9]");
+  }
   section.choose(
       "float_type",
       std::vector<std::pair<std::string, FieldType>>{{"float32", FieldType::float32}, {"uint8", FieldType::uint8}},
@@ -921,8 +925,8 @@ std::string to_toml(SimpConfig const& config) {
        "\nkrylov_levels = " + std::to_string(p.solver.krylov_levels) + "\n";
   t += "\n[output]\ndirectory = " + json_string(config.output.directory) +
        "\nevery = " + std::to_string(config.output.every) + "\nvti = " + boolean(config.output.vti) +
-       "\nvtkhdf = " + boolean(config.output.vtkhdf) + "\nfloat_type = \"" + to_string(config.output.field_type) +
-       "\"\n";
+       "\nvtkhdf = " + boolean(config.output.vtkhdf) + "\ndeflate = " + std::to_string(config.output.deflate) +
+       "\nfloat_type = \"" + to_string(config.output.field_type) + "\"\n";
   t += "\n[run]\nthreads = " + std::to_string(config.threads) + "\ndevice = " + std::to_string(config.device) +
        "\nquiet = " + boolean(config.quiet) + "\n";
   return t;

@@ -296,6 +296,23 @@ def grid_that_cannot_fit(bench):
 
 
 @case
+def predicted_memory_is_used(bench):
+    """On a grid beside which the program itself is small, what the run grew by is what it said before."""
+    preset = 'preset = "cantilever_b"\n[grid]\ncells = [128, 64, 64]\n[output]\nvti = false\nvtkhdf = false\n'
+    for precision in ("mixed", "fp64", "fp32"):
+        output = bench.fresh()
+        run = bench.run(bench.command(bench.config(preset), "--steps", "1", "--set", "solver.max_iterations=1",
+                                      "--set", "solver.precision=" + precision, output=output))
+        check(run.code == 3, run)
+        record = summary(output)
+        check(close(record["peak_bytes"], record["predicted_bytes"], 0.05), precision, record["peak_bytes"],
+              record["predicted_bytes"])
+        parts = [float(found) for found in re.findall(r"(?:design fields|state solver|kernels) .*?([0-9.]+) bytes per cell", run.out)]
+        total = float(re.search(r"memory .*?([0-9.]+) bytes per cell", run.out).group(1))
+        check(len(parts) == 3 and abs(sum(parts) - total) < 0.2, "parts %s of %s" % (parts, total), run)
+
+
+@case
 def grid_beyond_64_bits(bench):
     bench.refused(problem(), "cells", arguments=("--grid", "3000000,3000000,3000000"))
 

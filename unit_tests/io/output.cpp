@@ -90,6 +90,73 @@ TEST_CASE("a .vti holds the cells in x-fastest order behind a 64-bit header") {
   CHECK(!fs::exists(directory.file("a.vti.part")));
 }
 
+TEST_CASE("slabs cover a box once, in the order of its cells, whatever its size") {
+  for (Index3 const& n : {Index3{4, 3, 2}, Index3{1, 1, 1}, Index3{300, 200, 50}, Index3{1, 1, 1 << 24},
+                          Index3{100000, 3000, 7}, Index3{2000000000, 2, 3}, Index3{2048, 2048, 1100}}) {
+    index_t const most = slab_bytes;  // 8-bit: the most cells
+    Index3 const extent = slab_extent(n, most);
+    index_t next = 0, longest = 0;
+    bool adjoining = true;
+    for_each_slab(n, extent, [&](Slab const& slab) {
+      adjoining = adjoining && slab.offset == next;
+      next += slab.count();
+      longest = std::max(longest, slab.count());
+    });
+    INFO(n[0] << " x " << n[1] << " x " << n[2]);
+    CHECK(adjoining);
+    CHECK(next == n[0] * n[1] * n[2]);  // the last box has more than 2^32 cells
+    CHECK(longest <= most);
+    CHECK(2 * longest >= std::min(most, next));
+  }
+  CHECK(slab_extent({10, 10, 10}, 250) == Index3{10, 10, 2});
+  CHECK(slab_extent({10, 10, 10}, 99) == Index3{10, 5, 1});
+  CHECK(slab_extent({10, 10, 10}, 9) == Index3{5, 1, 1});
+  CHECK_THROWS_AS(slab_extent({10, 10, 10}, 0), InputError);
+}
+
+TEST_CASE("a field that a callback gives is asked for by slabs and written as an array is") {
+  TemporaryDirectory const directory;
+  Index3 const n{150, 130, 121};  // 9.4 MB of FP32: three slabs, the last one smaller
+  ImageGeometry const geometry{n, {0, 0, 0}, {1, 1, 1}};
+  std::vector<float> const values = sample_field(n);
+  auto const size = static_cast<index_t>(values.size());
+  index_t next = 0, calls = 0;
+  bool adjoining = true;
+  CellSource<float> const source = [&](index_t first, index_t count, float* out) {
+    adjoining = adjoining && first == next && count * index_t(sizeof(float)) <= slab_bytes;
+    next = first + count;
+    ++calls;
+    std::copy_n(values.data() + first, count, out);
+  };
+  write_vti(directory.file("slabs.vti"), geometry, {{"density", source, size}});
+  CHECK(adjoining);
+  CHECK(next == size);
+  CHECK(calls == 3);
+  write_vti(directory.file("whole.vti"), geometry, {{"density", values.data(), size}});
+  CHECK(read_file(directory.file("slabs.vti")) == read_file(directory.file("whole.vti")));
+
+  CellSource<float> const broken = [&](index_t first, index_t count, float* out) {
+    if (first > 0) throw Error("the device is gone");
+    std::copy_n(values.data(), count, out);
+  };
+  CHECK_THROWS_AS(write_vti(directory.file("broken.vti"), geometry, {{"density", broken, size}}), Error);
+  if (vtkhdf_available()) {
+    CHECK_THROWS_AS(write_vtkhdf(directory.file("broken.vtkhdf"), geometry, {{"density", broken, size}}), Error);
+  }
+  for (char const* name : {"broken.vti", "broken.vti.part", "broken.vtkhdf", "broken.vtkhdf.part"}) {
+    CHECK(!fs::exists(directory.file(name)));
+  }
+  if (has_dev_full()) {
+    fs::create_symlink("/dev/full", directory.file("full.vti.part"));
+    next = calls = 0;
+    std::string const message = message_of<Error>([&] {
+      write_vti(directory.file("full.vti"), geometry, {{"density", source, size}});
+    });
+    CHECK(contains(message, "No space left"));
+    CHECK(calls < 3);
+  }
+}
+
 TEST_CASE("densities are quantized, clipped, and never wrap") {
   float const density[] = {0, 1, 0.5f, 1.0001f, -1e-6f, std::numeric_limits<float>::quiet_NaN()};
   CHECK(quantize_density(density, 6) == std::vector<std::uint8_t>{0, 255, 128, 255, 0, 0});
@@ -148,6 +215,18 @@ TEST_CASE("a VTKHDF series lists whole frames under their step numbers") {
   // One cell on an axis: sampled on both faces.
   std::vector<float> const line = sample_field({5, 1, 1});
   write_vtkhdf(root + "/line.vtkhdf", {{5, 1, 1}, {0, 0, 0}, {1, 2, 3}}, {{"density", line.data(), 5}});
+  // Several slabs, the last one smaller; cells twice along an axis; compressed.
+  auto const write_large = [&](std::string const& name, Index3 const& cells, int deflate) {
+    std::vector<float> const large = sample_field(cells);
+    write_vtkhdf(root + "/" + name, {cells, {0, 0, 0}, {1, 1, 1}},
+                 {{"density", large.data(), static_cast<index_t>(large.size())}}, deflate);
+    return fs::file_size(root + "/" + name);
+  };
+  auto const plain = write_large("slabs.vtkhdf", {150, 130, 121}, 0);
+  CHECK(plain < 1.05 * 4 * 150 * 130 * 121);
+  CHECK(write_large("sheet.vtkhdf", {1, 1200, 1100}, 0) > 2 * 4 * 1200 * 1100);
+  CHECK(2 * write_large("deflated.vtkhdf", {150, 130, 121}, 1) < plain);
+  CHECK_THROWS_AS(write_large("level.vtkhdf", {2, 2, 2}, 10), InputError);
   std::string const message = message_of<Error>([&] {
     write_vtkhdf(root + "/no/a.vtkhdf", {{5, 1, 1}, {0, 0, 0}, {1, 1, 1}}, {{"density", line.data(), 5}});
   });

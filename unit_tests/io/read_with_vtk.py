@@ -102,6 +102,14 @@ def main(directory):
     check(close(image.GetBounds(), (0.5, 4.5, 0, 2, 0, 3)), path + ": bounds")
     values = vtk_to_numpy(image.GetPointData().GetArray("density"))
     check(close(values, np.tile(0.001 * np.arange(5), 4)), path + ": values")
+    # Written by slabs: three of them, the last one smaller, plain and compressed; and an only cell along x, twice.
+    for name, cells in (("slabs.vtkhdf", (150, 130, 121)), ("deflated.vtkhdf", (150, 130, 121)), ("sheet.vtkhdf", (1, 1200, 1100))):
+        path = os.path.join(directory, name)
+        image = read(vtk.vtkHDFReader(), path)
+        check(image.GetDimensions() == tuple(max(n, 2) for n in cells), path + ": dimensions")
+        values = vtk_to_numpy(image.GetPointData().GetArray("density")).reshape([max(n, 2) for n in reversed(cells)])
+        k, j, i = np.ogrid[:cells[2], :cells[1], :cells[0]]
+        check(close(values, expected(i, j, k), 1e-4), path + ": values")  # FP32, up to 130
     print("all right")
 
 

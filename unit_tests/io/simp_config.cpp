@@ -77,6 +77,7 @@ directory = "some/where"
 every = 0
 vti = false
 vtkhdf = false
+deflate = 2
 float_type = "uint8"
 [run]
 threads = 3
@@ -150,6 +151,7 @@ TEST_CASE("a full problem is read as stated") {
   CHECK(config.output.every == 0);
   CHECK(!config.output.vti);
   CHECK(!config.output.vtkhdf);
+  CHECK(config.output.deflate == 2);
   CHECK(config.output.field_type == FieldType::uint8);
   CHECK(config.threads == 3);
   CHECK(config.device == 1);

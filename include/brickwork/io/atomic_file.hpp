@@ -19,6 +19,9 @@ class AtomicFile {
 
   std::ostream& stream() { return stream_; }
 
+  /// \throws Error where something written so far was refused (no space left, ...)
+  void check() const;
+
   /// Flushes and renames onto the target.
   /// \throws Error where something could not be written (no space left, ...)
   void commit();

@@ -61,13 +61,14 @@ ImageField density_field(ExecutionSpace const& space, std::string name, ViewType
   detail::DeviceCells<ExecutionSpace, Real> cells(space, density);
   if (type == FieldType::float32) return ImageField(std::move(name), CellSource<float>(cells), size);
   std::vector<float> rounded;
-  return ImageField(std::move(name),
-                    CellSource<std::uint8_t>([cells, rounded](index_t first, index_t count, std::uint8_t* values) mutable {
-                      rounded.resize(static_cast<std::size_t>(count));
-                      cells(first, count, rounded.data());
-                      quantize_density(rounded.data(), count, values);
-                    }),
-                    size);
+  return ImageField(
+      std::move(name),
+      CellSource<std::uint8_t>([cells, rounded](index_t first, index_t count, std::uint8_t* values) mutable {
+        rounded.resize(static_cast<std::size_t>(count));
+        cells(first, count, rounded.data());
+        quantize_density(rounded.data(), count, values);
+      }),
+      size);
 }
 
 }  // namespace brickwork

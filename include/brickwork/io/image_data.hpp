@@ -5,8 +5,8 @@
 // dimensions slowest first, so a data set there has the dimensions (nz, ny, nx).
 //
 // A field is written slab by slab: the writer asks a callback for a run of consecutive cells (whole z-planes, or whole
-// rows of one plane where a plane is larger than a slab), so a field that lives elsewhere, on a device say, never exists
-// as a whole on the host. A slab is at most slab_bytes, and it is one chunk of the HDF5 data set.
+// rows of one plane where a plane is larger than a slab), so a field that lives elsewhere, on a device say, never
+// exists as a whole on the host. A slab is at most slab_bytes, and it is one chunk of the HDF5 data set.
 //
 // What VTK's readers can open decided the form of the time series (tested with VTK 9.1, Debian 12's, 9.2 and 9.7):
 // - VTKHDF cell data of images cannot be read by VTK 9.1 and 9.2, which ask for one value too many per axis. So a frame
@@ -37,7 +37,8 @@ struct ImageGeometry {
   Vec3 spacing{};
 };
 
-/// Writes the values of the cells [first, first + count), x fastest, to `values`. Called with ascending, adjoining runs.
+/// Writes the values of the cells [first, first + count), x fastest, to `values`. Called with ascending, adjoining
+/// runs.
 template <class Value>
 using CellSource = std::function<void(index_t first, index_t count, Value* values)>;
 
@@ -67,7 +68,7 @@ struct Slab {
   index_t count() const { return cells[0] * cells[1] * cells[2]; }
 };
 
-/// Extent of the largest slab of at most `most` cells: whole planes, else whole rows, else a part of a row.
+/// Extent of slabs of at most `most` cells, about equal in size: whole planes, else whole rows, else parts of a row.
 /// \throws InputError where `most` is below 1
 Index3 slab_extent(Index3 const& cells, index_t most);
 
@@ -104,8 +105,8 @@ void write_vti(std::string const& path, ImageGeometry const& geometry, std::vect
 /// Whether this build can write VTKHDF files (it was configured with HDF5).
 bool vtkhdf_available();
 
-/// Writes one VTKHDF 1.0 image with the cell values as point data at the cell centres (see above; a chunk is a slab). The
-/// file appears whole or not at all.
+/// Writes one VTKHDF 1.0 image with the cell values as point data at the cell centres (see above; a chunk is a slab).
+/// The file appears whole or not at all.
 ///
 /// \param deflate level of compression, 0 (none) to 9; byte-shuffled before
 /// \throws as write_vti; InputError for another level; Error where vtkhdf_available() is false, or HDF5 cannot deflate
@@ -119,7 +120,7 @@ class VtkHdfSeries {
   /// Creates the folder of frames.
   ///
   /// \param deflate as write_vtkhdf
-  /// \throws Error where that fails or vtkhdf_available() is false
+  /// \throws Error where that fails or vtkhdf_available() is false; as write_vtkhdf for `deflate`
   VtkHdfSeries(std::string directory, std::string name, ImageGeometry geometry, int deflate = 0);
 
   /// Appends a frame. `step` is the number in the file's name and the frame's time in ParaView; it must ascend.

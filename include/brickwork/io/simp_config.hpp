@@ -23,6 +23,7 @@ struct OutputSettings {
   int every = 10;         ///< steps between frames of the time series; 0 = the last design only
   bool vti = true;        ///< density.vti
   bool vtkhdf = true;     ///< density.vtkhdf.series
+  int deflate = 0;        ///< compression of its frames, 0 (none) to 9
   FieldType field_type = FieldType::float32;
 };
 
