@@ -2,7 +2,7 @@
 # Runs every program of perf_tests and prints all tables in order; the same as CSV, and one text file, into a folder.
 #
 # Usage: perf_tests/run_all.sh [--small] [--bin FOLDER] [--plots] RESULTS
-#   RESULTS  folder for NAME.csv, NAME.txt and machine.txt; made where it is missing
+#   RESULTS  folder for NAME.csv, NAME.txt, machine.txt and simp_protocols/ (a table per run); made where it is missing
 #   --small  sizes for a processor (about two minutes on two cores) instead of a data-centre GPU (about five)
 #   --bin    folder with the programs; default: the only build/*/bin that has them
 #   --plots  also the pictures (perf_tests/plots.py, needs matplotlib)
@@ -62,18 +62,18 @@ cat "$results/machine.txt"
 
 failed=()
 begin=$SECONDS
-# run NAME ARGUMENTS...
+# run NAME ARGUMENTS...; limit=SECONDS run ... where 240 s are too few
 run() {
-  local name="$1" start=$SECONDS code=0
+  local name="$1" start=$SECONDS code=0 seconds="${limit:-240}"
   shift
   echo
   echo "================ ${name//_/ } ================"
-  timeout 240 "$bin/brickwork-perf-${name//_/-}" --csv "$results/$name.csv" "$@" 2>"$results/$name.err" |
+  timeout "$seconds" "$bin/brickwork-perf-${name//_/-}" --csv "$results/$name.csv" "$@" 2>"$results/$name.err" |
     tee "$results/$name.txt" || code=$?
   [ -s "$results/$name.err" ] || rm -f "$results/$name.err"
   case $code in
     0 | 77) ;;
-    124) failed+=("$name: not done after 240 s") ;;
+    124) failed+=("$name: not done after $seconds s") ;;
     *) failed+=("$name: exit code $code, $(tail -n 1 "$results/$name.err" 2>/dev/null || true)") ;;
   esac
   echo "($((SECONDS - start)) s)"
@@ -88,6 +88,7 @@ if [ $small -eq 1 ]; then
   run condition_numbers 16,8,4 --design-steps 0
   run repeatability 16,8,4 --runs 3
   run energy 64k
+  run simp_protocols --small --output "$results/simp_protocols"
 else
   run roofline 16.8M
   run synthetic_hot_path 64k 216k 512k 1M
@@ -97,6 +98,7 @@ else
   run condition_numbers 64k 216k 512k --design-steps 120
   run repeatability 64k 216k
   run energy 1M
+  limit=900 run simp_protocols --output "$results/simp_protocols"
 fi
 
 if [ $plots -eq 1 ]; then

@@ -15,15 +15,20 @@
 //   --steps    the first N steps of the protocol only
 //   --set      keys of the configuration (docs/configuration.md), such as solver.precision=fp64,solver.tolerance=1e-6
 //   --output   folder for one table per run, a row per step: NAME_NXxNYxNZ.csv
-//   --csv      the table at the end as a file
+//   --csv      the table of runs as a file
 //   --states   no design runs, but single state solves from zero on hard densities, for each k (see run_states())
 //   --small    both protocols on grids for a test, 20 steps, then --states
 //
 // Exit code 1, with one line per reason: a solve that misses its tolerance; a compliance that misses a check value; a
 // run that does not fit.
 //
-// Check values. Published: specs of both protocols. Where k = 8 or 20 x 10 x 5 cells, they come from an independent
-// program (sparse direct solves, filter as a matrix, bisection of the multiplier to rounding).
+// Columns: loop and total are without and with set-up (and final solve); deviation is that of the last check value;
+// iterations are those of the loop's steps: mean, most, and at which step; residual is the worst true one; peak is what
+// the run's memory grew by (on a processor not shown where an earlier run was larger), plan what was predicted before
+// it.
+//
+// Check values. Both sources' published ones; for k = 8 and for 20 x 10 x 5 cells those of an independent program
+// (sparse direct solves, the filter as a matrix, the multiplier by bisection to rounding).
 #include <cmath>
 #include <filesystem>
 
@@ -44,8 +49,7 @@ char const* const usage =
     "[--protocol a,b] [--problem LIST] [--cells LIST] [--k LIST] [--grid NX,NY,NZ] [--steps N] [--set KEY=VALUE,...] "
     "[--output DIR] [--csv FILE] [--states] [--small]";
 
-// ------------------------------------------------------------------------------------------------- what is known of
-// runs
+// --------------------------------------------------------------------------------------------------- published figures
 
 Index3 box_b(index_t k) { return {2 * k, k, k}; }
 
@@ -210,7 +214,6 @@ class Record {
     iterations += step.iterations;
     if (step.iterations > most_iterations) most_iterations = step.iterations, most_at = step.step;
     worst_residual = std::max(worst_residual, step.true_residual);
-    ++solves;
     if (step.status != SolveStatus::converged || !(step.true_residual <= tolerance_)) {
       failures_.add(job_.label(),
                     detail::concatenate("step ", step.step, ": ", to_string(step.status), " with true residual ",
@@ -233,7 +236,7 @@ class Record {
     }
   }
 
-  int iterations = 0, most_iterations = -1, most_at = 0, solves = 0, checks = 0;
+  int iterations = 0, most_iterations = -1, most_at = 0, checks = 0;
   double worst_residual = 0;
   double reference = 0, deviation = 0;  // of the last check
 
@@ -247,7 +250,7 @@ class Record {
 char const* const table_format = "%-26s %10s %5s %9s %9s %13s %12s %9s %6s %6s %6s %5s %5s %8s %9s %9s %7s  %s\n";
 
 void print_titles() {
-  std::printf(table_format, "run", "cells", "steps", "loop, s", "total, s", "compliance", "check", "deviation",
+  std::printf(table_format, "run", "cells", "steps", "loop, s", "total, s", "compliance", "last check", "deviation",
               "checks", "iter.", "mean", "most", "at", "residual", "peak, GB", "plan, GB", "B/cell", "published loop");
 }
 
@@ -280,7 +283,8 @@ void run_job(Space const& space, Job const& job, Settings const& settings, Failu
   }
   double const loop = seconds_since(loop_start);
   int const steps = optimizer.steps_done();
-  double const mean = static_cast<double>(record.iterations) / steps;
+  int const iterations = record.iterations;  // without the final solve's
+  double const mean = static_cast<double>(iterations) / steps;
   if (whole) {
     compliance = optimizer.result().compliance;
     if (problem.schedule.final_solve) record.add(optimizer.final_step());
@@ -308,14 +312,14 @@ void run_job(Space const& space, Job const& job, Settings const& settings, Failu
               text("%.3f", loop).c_str(), text("%.3f", total).c_str(), digits(compliance).c_str(),
               checked ? text("%.8g", record.reference).c_str() : "-",
               checked ? text("%+.1e", record.deviation).c_str() : "-", std::to_string(record.checks).c_str(),
-              std::to_string(record.iterations).c_str(), text("%.1f", mean).c_str(),
+              std::to_string(iterations).c_str(), text("%.1f", mean).c_str(),
               std::to_string(record.most_iterations).c_str(), std::to_string(record.most_at).c_str(),
               text("%.2e", record.worst_residual).c_str(), measured ? text("%.3f", peak * 1e-9).c_str() : "-",
               text("%.3f", predicted * 1e-9).c_str(), text("%.1f", (measured ? peak : predicted) / cells).c_str(),
               published.empty() ? "-" : published.c_str());
   std::fflush(stdout);
   csv.row(job.label(), cells, steps, loop, total, digits(compliance), checked ? digits(record.reference) : "",
-          checked ? digits(record.deviation) : "", record.checks, record.iterations, mean, record.most_iterations,
+          checked ? digits(record.deviation) : "", record.checks, iterations, mean, record.most_iterations,
           record.most_at, record.worst_residual, measured ? text("%.0f", peak) : "", text("%.0f", predicted),
           (measured ? peak : predicted) / cells, published.empty() ? "" : digits(published_seconds), published);
 }

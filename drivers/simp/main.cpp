@@ -161,18 +161,18 @@ class Fields {
   }
 
   void frame(int step) {
-    if (series_ && step > last_) series_->append(step, {density()});
+    if (series_ && step > last_) series_->append(step, density());
     last_ = step;
   }
   void last() {
-    if (output_.vti) write_vti(directory_.file("density.vti"), geometry_, {density()});
+    if (output_.vti) write_vti(directory_.file("density.vti"), geometry_, density());
   }
   int last_step() const { return last_; }
 
  private:
-  ImageField density() {
+  std::vector<ImageField> density() {
     optimizer_.result();
-    return density_field(space_, "density", optimizer_.density(), output_.field_type);
+    return {density_field(space_, "density", optimizer_.density(), output_.field_type)};
   }
 
   OutputSettings output_;
