@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "brickwork/core/check.hpp"
@@ -13,54 +14,32 @@ namespace brickwork {
 
 namespace detail {
 
+template <class Real>
 struct FilterTotals {
-  FilterStencil stencil;
-  double* total;
+  FilterStencil<Real> stencil;
+  Real* total;
   KOKKOS_FUNCTION void operator()(index_t index) const {
     index_t rest = index;
-    FilterPosition p;
+    index_t p[3];
     for (int axis = 0; axis < 3; ++axis) {
       index_t const c = rest % stencil.classes[axis];
       rest /= stencil.classes[axis];
       // A coordinate of class c.
-      p.x[axis] = c <= stencil.reach[axis] || stencil.classes[axis] == stencil.n[axis]
-                      ? c
-                      : c + stencil.n[axis] - stencil.classes[axis];
+      p[axis] = c <= stencil.reach[axis] || stencil.classes[axis] == stencil.n[axis]
+                    ? c
+                    : c + stencil.n[axis] - stencil.classes[axis];
     }
     double sum = 0;
-    for_filter_neighbours(stencil, p, [&](index_t, double weight, index_t, index_t, index_t) { sum += weight; });
-    total[index] = sum;
-  }
-};
-
-struct FilterApply {
-  FilterStencil stencil;
-  double const* in;
-  double* out;
-  KOKKOS_FUNCTION void operator()(index_t cell) const {
-    out[cell] = filtered(stencil, cell, [&](index_t other) { return in[other]; });
-  }
-};
-
-// The stencil is symmetric, so the transpose divides by the neighbour's total instead of the cell's own.
-struct FilterTranspose {
-  FilterStencil stencil;
-  double const* in;
-  double* out;
-  KOKKOS_FUNCTION void operator()(index_t cell) const {
-    double sum = 0;
-    for_filter_neighbours(stencil, filter_position(stencil, cell),
-                          [&](index_t other, double weight, index_t x, index_t y, index_t z) {
-                            sum += weight * in[other] / filter_total(stencil, x, y, z);
-                          });
-    out[cell] = sum;
+    for_filter_neighbours(stencil, p,
+                          [&](Real weight, index_t, index_t, index_t) { sum += static_cast<double>(weight); });
+    total[index] = static_cast<Real>(sum);
   }
 };
 
 }  // namespace detail
 
-template <class ExecutionSpace>
-void ConeFilter<ExecutionSpace>::set_radius(ExecutionSpace const& space, double radius, bool in_lengths) {
+template <class ExecutionSpace, class Real>
+void ConeFilter<ExecutionSpace, Real>::set_radius(ExecutionSpace const& space, double radius, bool in_lengths) {
   BRICKWORK_REQUIRE(std::isfinite(radius) && radius >= 0, "filter: radius ", radius,
                     "; a finite radius of at least 0 is needed");
   if (radius == radius_ && in_lengths == in_lengths_) return;
@@ -75,61 +54,71 @@ void ConeFilter<ExecutionSpace>::set_radius(ExecutionSpace const& space, double 
     double const limit = grid_.periodic()[axis] ? 1e6 : static_cast<double>(n[axis] - 1);
     reach[axis] = static_cast<index_t>(std::max(0.0, std::min(cells, limit)));
   }
+  auto const weight_at = [&](index_t i, index_t j, index_t k) {
+    double const x = unit[0] * double(i), y = unit[1] * double(j), z = unit[2] * double(k);
+    double const weight = radius - std::sqrt(x * x + y * y + z * z);
+    if (weight > 0) return weight;
+    return i == 0 && j == 0 && k == 0 ? 1.0 : 0.0;  // radius 0: the identity
+  };
   std::vector<index_t> offsets;
-  std::vector<double> weights;
+  std::vector<Real> weights;
   for (index_t k = -reach[2]; k <= reach[2]; ++k)
     for (index_t j = -reach[1]; j <= reach[1]; ++j)
       for (index_t i = -reach[0]; i <= reach[0]; ++i) {
-        double const x = unit[0] * double(i), y = unit[1] * double(j), z = unit[2] * double(k);
-        double const weight = radius - std::sqrt(x * x + y * y + z * z);
-        bool const centre = i == 0 && j == 0 && k == 0;
-        if (weight <= 0 && !centre) continue;
+        double const weight = weight_at(i, j, k);
+        if (weight == 0) continue;
         offsets.insert(offsets.end(), {i, j, k});
-        weights.push_back(weight > 0 ? weight : 1.0);  // radius 0: the identity
+        weights.push_back(static_cast<Real>(weight));
       }
   offsets_ = upload<Kokkos::View<index_t*, memory_space>>(offsets, "brickwork::ConeFilter::offsets");
-  weights_ = upload<Kokkos::View<double*, memory_space>>(weights, "brickwork::ConeFilter::weights");
+  weights_ = upload<Kokkos::View<Real*, memory_space>>(weights, "brickwork::ConeFilter::weights");
   stencil_ = {};
+  stencil_.compact = grid_.cell_count() <= std::numeric_limits<int>::max();
   for (int axis = 0; axis < 3; ++axis) {
     stencil_.n[axis] = n[axis];
     stencil_.periodic[axis] = grid_.periodic()[axis];
     stencil_.reach[axis] = reach[axis];
     stencil_.classes[axis] = std::min(n[axis], 2 * reach[axis] + 1);
+    stencil_.compact = stencil_.compact && reach[axis] <= 1;
   }
+  // An axis of one cell has no neighbours, whatever the radius: the factors of the compact kernel see to that.
+  for (int b = 0; b < 8; ++b) stencil_.unit_weight[b] = static_cast<Real>(weight_at(b & 1, (b >> 1) & 1, b >> 2));
   stencil_.offsets = static_cast<int>(weights.size());
   stencil_.offset = offsets_.data();
   stencil_.weight = weights_.data();
   index_t const entries = stencil_.classes[0] * stencil_.classes[1] * stencil_.classes[2];
-  totals_ = allocate<Kokkos::View<double*, memory_space>>(space, "brickwork::ConeFilter::totals", entries);
+  totals_ = allocate<Kokkos::View<Real*, memory_space>>(space, "brickwork::ConeFilter::totals", entries);
   Kokkos::parallel_for("brickwork::ConeFilter::totals", range(space, entries),
-                       detail::FilterTotals{stencil_, totals_.data()});
+                       detail::FilterTotals<Real>{stencil_, totals_.data()});
   stencil_.total = totals_.data();
 }
 
-template <class ExecutionSpace>
-void ConeFilter<ExecutionSpace>::check(char const* function, index_t in, index_t out) const {
+template <class ExecutionSpace, class Real>
+void ConeFilter<ExecutionSpace, Real>::check(char const* function, index_t in, index_t out) const {
   BRICKWORK_REQUIRE(radius_ >= 0, "ConeFilter::", function, ": set_radius() comes first");
   BRICKWORK_REQUIRE(in == grid_.cell_count() && out == grid_.cell_count(), "ConeFilter::", function, ": fields of ", in,
                     " and ", out, " cells; the grid has ", grid_.cell_count());
 }
 
-template <class ExecutionSpace>
-void ConeFilter<ExecutionSpace>::apply(ExecutionSpace const& space, const_field_type const& in,
+template <class ExecutionSpace, class Real>
+void ConeFilter<ExecutionSpace, Real>::apply(ExecutionSpace const& space, const_field_type const& in,
                                        field_type const& out) const {
   check("apply", static_cast<index_t>(in.extent(0)), static_cast<index_t>(out.extent(0)));
-  Kokkos::parallel_for("brickwork::ConeFilter::apply", range(space, grid_.cell_count()),
-                       detail::FilterApply{stencil_, in.data(), out.data()});
+  detail::filter_each<1, false>("brickwork::ConeFilter::apply", space, stencil_, detail::FieldValue<Real>{in.data()},
+                                detail::StoreValue<Real>{out.data()});
 }
 
-template <class ExecutionSpace>
-void ConeFilter<ExecutionSpace>::apply_transpose(ExecutionSpace const& space, const_field_type const& in,
+template <class ExecutionSpace, class Real>
+void ConeFilter<ExecutionSpace, Real>::apply_transpose(ExecutionSpace const& space, const_field_type const& in,
                                                  field_type const& out) const {
   check("apply_transpose", static_cast<index_t>(in.extent(0)), static_cast<index_t>(out.extent(0)));
-  Kokkos::parallel_for("brickwork::ConeFilter::apply_transpose", range(space, grid_.cell_count()),
-                       detail::FilterTranspose{stencil_, in.data(), out.data()});
+  detail::filter_each<1, true>("brickwork::ConeFilter::apply_transpose", space, stencil_,
+                               detail::FieldValue<Real>{in.data()}, detail::StoreValue<Real>{out.data()});
 }
 
-#define BRICKWORK_INSTANTIATE(SPACE) template class ConeFilter<SPACE>;
+#define BRICKWORK_INSTANTIATE(SPACE)         \
+  template class ConeFilter<SPACE, float>; \
+  template class ConeFilter<SPACE, double>;
 BRICKWORK_FOR_EACH_EXECUTION_SPACE(BRICKWORK_INSTANTIATE)
 #undef BRICKWORK_INSTANTIATE
 

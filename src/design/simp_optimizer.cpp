@@ -60,57 +60,47 @@ double compliance_unit(SimpProblem const& problem, BoundaryConditions const& con
 
 BoxGrid simp_grid(SimpProblem const& problem) { return BoxGrid(problem.cells, problem.lengths); }
 
-index_t simp_bytes(SimpProblem const& problem) {
+index_t simp_bytes(SimpProblem const& problem, int real_bytes) {
   BoxGrid const grid = simp_grid(problem);
-  index_t const fields = problem.schedule.select_best ? 7 : 6;
-  index_t const per_cell = 8 * fields + (problem.passive.empty() ? 0 : 1);
+  index_t const fields = problem.schedule.select_best ? 2 : 1;
+  index_t const per_cell = fields * real_bytes + (problem.passive.empty() ? 0 : 1);
   Hex8Matrix const stiffness = simp_stiffness(problem, grid);
-  return per_cell * grid.cell_count() + state_solver_bytes<Kokkos::DefaultExecutionSpace>(
-                                            grid, load_case_count(problem), state_method(stiffness, problem.solver),
-                                            problem.solver, state_kernels(stiffness, problem.solver));
+  return per_cell * grid.cell_count() +
+         state_solver_bytes<Kokkos::DefaultExecutionSpace>(
+             grid, load_case_count(problem), state_method(stiffness, problem.solver), problem.solver,
+             state_kernels(stiffness, problem.solver), real_bytes);
 }
 
 ElasticityKernel simp_kernel(SimpProblem const& problem) {
   return state_kernels(simp_stiffness(problem, simp_grid(problem)), problem.solver).inner;
 }
 
-template <class ExecutionSpace>
-SimpOptimizer<ExecutionSpace>::SimpOptimizer(ExecutionSpace const& space, SimpProblem const& problem,
+template <class ExecutionSpace, class Real>
+SimpOptimizer<ExecutionSpace, Real>::SimpOptimizer(ExecutionSpace const& space, SimpProblem const& problem,
                                              BoundaryConditions const* conditions)
     : space_(space),
       problem_(problem),
       warnings_(validate(problem)),
       grid_(simp_grid(problem)),
       conditions_(conditions ? *conditions : boundary_conditions(problem, grid_)),
-      filter_(grid_) {
+      design_(space_, grid_, problem_, passive_cells()) {
   warnings_.insert(warnings_.end(), conditions_.warnings.begin(), conditions_.warnings.end());
   weights_ = problem.load_case_weights;
   if (weights_.empty()) weights_.assign(conditions_.load_cases.size(), 1.0);
   BRICKWORK_REQUIRE(weights_.size() == conditions_.load_cases.size(), "problem: ", weights_.size(),
                     " load-case weights for ", conditions_.load_cases.size(), " load cases");
-  index_t const cells = grid_.cell_count();
-  auto const new_field = [&](char const* name) {
-    return allocate<field_type>(space_, std::string("brickwork::SimpOptimizer::") + name, cells);
-  };
-
-  if (!problem.passive.empty()) mark_passive_cells();
-  design_ = new_field("design");
-  candidate_ = new_field("candidate");
-  physical_ = new_field("physical_density");
-  filtered_ = new_field("filtered_density");
-  compliance_slope_ = new_field("compliance_slope");
-  volume_slope_ = new_field("volume_slope");
-  if (problem.schedule.select_best) best_ = new_field("best_density");
-  solver_ = make_state_solver(space_, grid_, simp_stiffness(problem, grid_), conditions_, problem.solver);
-  Kokkos::parallel_for("brickwork::SimpOptimizer::start", range(space_, cells),
-                       detail::SetDesign{passive_.data(), nullptr, problem.volume_fraction, design_.data()});
+  if (problem.schedule.select_best)
+    best_ = allocate<field_type>(space_, "brickwork::SimpOptimizer::best_density", grid_.cell_count());
+  solver_ = make_state_solver<ExecutionSpace, Real>(space_, grid_, simp_stiffness(problem, grid_), conditions_,
+                                                    problem.solver);
   fence(space_, "brickwork::SimpOptimizer::SimpOptimizer");
 }
 
-template <class ExecutionSpace>
-void SimpOptimizer<ExecutionSpace>::mark_passive_cells() {
+template <class ExecutionSpace, class Real>
+auto SimpOptimizer<ExecutionSpace, Real>::passive_cells() -> marks_type {
+  if (problem_.passive.empty()) return {};
   index_t const cells = grid_.cell_count();
-  passive_ = allocate<Kokkos::View<std::uint8_t*, memory_space>>(space_, "brickwork::SimpOptimizer::passive", cells);
+  auto const marks = allocate<marks_type>(space_, "brickwork::SimpOptimizer::passive", cells);
   for (std::size_t p = 0; p < problem_.passive.size(); ++p) {
     PassiveRegion const& region = problem_.passive[p];
     detail::MarkRegion mark;
@@ -122,17 +112,16 @@ void SimpOptimizer<ExecutionSpace>::mark_passive_cells() {
     mark.nx = grid_.cells()[0];
     mark.ny = grid_.cells()[1];
     mark.mark = region.solid ? 1 : 2;
-    mark.marks = passive_.data();
+    mark.marks = marks.data();
     index_t count = 0;
     Kokkos::parallel_reduce("brickwork::SimpOptimizer::passive", range(space_, cells), mark, count);
     BRICKWORK_REQUIRE(count > 0, "passive region ",
                       region.name.empty() ? std::to_string(p + 1) : "'" + region.name + "'",
                       " selects no cell: ", describe(region.region));
   }
-  auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, passive_);
-  std::vector<std::uint8_t> const marks(host.data(), host.data() + host.extent(0));
-  auto const solid = static_cast<double>(std::count(marks.begin(), marks.end(), 1));
-  auto const empty = static_cast<double>(std::count(marks.begin(), marks.end(), 2));
+  auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, marks);
+  auto const solid = static_cast<double>(std::count(host.data(), host.data() + cells, 1));
+  auto const empty = static_cast<double>(std::count(host.data(), host.data() + cells, 2));
   double const least = mean_sum(grid_, solid);
   double const most = 1 - mean_sum(grid_, empty);
   BRICKWORK_REQUIRE(problem_.volume_fraction >= least, "design: volume_fraction ", problem_.volume_fraction,
@@ -143,11 +132,12 @@ void SimpOptimizer<ExecutionSpace>::mark_passive_cells() {
     warnings_.push_back("the passive void leaves a volume of at most " + std::to_string(most) +
                         ", so the volume constraint is inactive");
   }
-  check_loads_on_void(marks);
+  check_loads_on_void(host.data());
+  return marks;
 }
 
-template <class ExecutionSpace>
-void SimpOptimizer<ExecutionSpace>::check_loads_on_void(std::vector<std::uint8_t> const& marks) {
+template <class ExecutionSpace, class Real>
+void SimpOptimizer<ExecutionSpace, Real>::check_loads_on_void(std::uint8_t const* marks) {
   Index3 const n = grid_.cells();
   for (std::size_t c = 0; c < conditions_.load_cases.size(); ++c) {
     auto const& loads = conditions_.load_cases[c];
@@ -158,7 +148,7 @@ void SimpOptimizer<ExecutionSpace>::check_loads_on_void(std::vector<std::uint8_t
       for (int corner = 0; corner < 8; ++corner) {
         index_t const i = x - (corner & 1), j = y - ((corner >> 1) & 1), k = z - (corner >> 2);
         if (i < 0 || j < 0 || k < 0 || i >= n[0] || j >= n[1] || k >= n[2]) continue;
-        material = material || marks[static_cast<std::size_t>(grid_.cell_index(i, j, k))] != 2;
+        material = material || marks[grid_.cell_index(i, j, k)] != 2;
       }
       in_void += material ? 0 : 1;
     }
@@ -169,37 +159,25 @@ void SimpOptimizer<ExecutionSpace>::check_loads_on_void(std::vector<std::uint8_t
   }
 }
 
-template <class ExecutionSpace>
-void SimpOptimizer<ExecutionSpace>::set_design(CellField<double const, memory_space> const& design) {
-  BRICKWORK_REQUIRE(static_cast<index_t>(design.extent(0)) == grid_.cell_count(),
-                    "SimpOptimizer::set_design: ", design.extent(0), " values; the grid has ", grid_.cell_count(),
-                    " cells");
-  Kokkos::parallel_for("brickwork::SimpOptimizer::set_design", range(space_, grid_.cell_count()),
-                       detail::SetDesign{passive_.data(), design.data(), 0, design_.data()});
+template <class ExecutionSpace, class Real>
+void SimpOptimizer<ExecutionSpace, Real>::set_design(const_field_type const& design) {
+  design_.set(space_, design);
   cold_next_ = true;
 }
 
-template <class ExecutionSpace>
-void SimpOptimizer<ExecutionSpace>::analyse_density(ScheduleStage const& parameters) {
-  filter_.set_radius(space_, parameters.radius, problem_.radius_in_lengths);
-  double sums[2] = {0, 0};
-  Kokkos::View<double*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const host_sums(sums, 2);
-  Kokkos::parallel_reduce(
-      "brickwork::SimpOptimizer::filter_and_project", range(space_, grid_.cell_count()),
-      detail::FilterAndProject{2, filter_.stencil(), detail::Projection(parameters.beta, problem_.projection_eta),
-                               passive_.data(), design_.data(), filtered_.data(), physical_.data()},
-      host_sums);
-  fence(space_, "brickwork::SimpOptimizer::analyse_density");
-  Communicator{}.sum(sums, 2);
-  result_.volume = mean_sum(grid_, sums[0]);
-  result_.grayness = 4 * mean_sum(grid_, sums[1]);
+template <class ExecutionSpace, class Real>
+void SimpOptimizer<ExecutionSpace, Real>::analyse_density(ScheduleStage const& parameters) {
+  design_.set_stage(space_, parameters);
+  DensityMeasures const measures = design_.project(space_, physical());
+  result_.volume = measures.volume;
+  result_.grayness = measures.grayness;
 }
 
-template <class ExecutionSpace>
-void SimpOptimizer<ExecutionSpace>::solve_states(SimpStep& record, ScheduleStage const& parameters, bool cold) {
+template <class ExecutionSpace, class Real>
+void SimpOptimizer<ExecutionSpace, Real>::solve_states(SimpStep& record, ScheduleStage const& parameters, bool cold) {
   SimpInterpolation const interpolation{problem_.young, problem_.young * problem_.young_min_ratio,
                                         parameters.penalization};
-  solver_->set_density(space_, physical_, interpolation);
+  solver_->set_density(space_, physical(), interpolation);
   SolveOptions const options{problem_.solver.tolerance, problem_.solver.max_iterations};
   record.compliance = 0;
   for (int c = 0; c < solver_->load_cases(); ++c) {
@@ -211,103 +189,21 @@ void SimpOptimizer<ExecutionSpace>::solve_states(SimpStep& record, ScheduleStage
   }
 }
 
-template <class ExecutionSpace>
-void SimpOptimizer<ExecutionSpace>::sensitivities(ScheduleStage const& parameters, bool floored) {
-  // candidate_ and compliance_slope_ serve as the two fields before the transposed filter.
+// Slopes with respect to the filtered density, and the physical density that the solve has destroyed. Compliances are
+// in units of the mean per cell, which any precision can hold whatever the units of the problem; returned is that unit.
+template <class ExecutionSpace, class Real>
+double SimpOptimizer<ExecutionSpace, Real>::sensitivities(double compliance) {
+  double const unit = compliance > 0 ? mean_sum(grid_, compliance) : 1.0;
+  double const scale = problem_.young * (1 - problem_.young_min_ratio) / unit;
   for (int c = 0; c < solver_->load_cases(); ++c) {
-    solver_->cell_energies(space_, c, weights_[static_cast<std::size_t>(c)], c > 0, candidate_);
+    solver_->cell_energies(space_, c, scale * weights_[static_cast<std::size_t>(c)], c > 0, compliance_slope());
   }
-  double const cap = floored && problem_.schedule.floor_sensitivities
-                         ? -sensitivity_floor * compliance_unit(problem_, conditions_, grid_)
-                         : 0.0;
-  auto const cells = range(space_, grid_.cell_count());
-  Kokkos::parallel_for("brickwork::SimpOptimizer::sensitivity", cells,
-                       detail::PhysicalSensitivity{
-                           detail::Projection(parameters.beta, problem_.projection_eta), passive_.data(),
-                           filtered_.data(), physical_.data(), parameters.penalization,
-                           problem_.young * (1 - problem_.young_min_ratio), 1.0, candidate_.data(), filtered_.data()});
-  Kokkos::parallel_for("brickwork::SimpOptimizer::transposed_filter", cells,
-                       detail::TransposeBoth{filter_.stencil(), passive_.data(), candidate_.data(), filtered_.data(),
-                                             compliance_slope_.data(), volume_slope_.data(), cap, sensitivity_floor});
+  design_.sensitivities(space_, physical(), compliance_slope(), volume_slope());
+  return unit;
 }
 
-template <class ExecutionSpace>
-double SimpOptimizer<ExecutionSpace>::update_design(ScheduleStage const& parameters) {
-  auto const cells = range(space_, grid_.cell_count());
-  double const target = problem_.volume_fraction;
-  // A volume below the schedule's lower bound must stay reachable.
-  double const lower = std::min(problem_.schedule.density_lower_bound, target);
-  detail::OcCandidate candidate{passive_.data(), design_.data(), compliance_slope_.data(), volume_slope_.data(), 1.0,
-                                parameters.move, lower,          candidate_.data()};
-  detail::CandidateVolume const volume_of{filter_.stencil(),
-                                          detail::Projection(parameters.beta, problem_.projection_eta), passive_.data(),
-                                          candidate_.data()};
-  // Volume of the candidate for a multiplier given by its logarithm: monotone, decreasing.
-  auto const excess = [&](double log_multiplier) {
-    candidate.multiplier = std::exp(log_multiplier);
-    Kokkos::parallel_for("brickwork::SimpOptimizer::update::candidate", cells, candidate);
-    double sum = 0;
-    Kokkos::parallel_reduce("brickwork::SimpOptimizer::update::volume", cells, volume_of, sum);
-    Communicator{}.sum(&sum, 1);
-    return mean_sum(grid_, sum) - target;
-  };
-  if (!(multiplier_ > 0)) {
-    double sums[2] = {0, 0};
-    Kokkos::View<double*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const host_sums(sums, 2);
-    Kokkos::parallel_reduce("brickwork::SimpOptimizer::update::slopes", cells,
-                            detail::SlopeSums{2, compliance_slope_.data(), volume_slope_.data()}, host_sums);
-    fence(space_, "brickwork::SimpOptimizer::update");
-    Communicator{}.sum(sums, 2);
-    multiplier_ = sums[0] > 0 && sums[1] > 0 ? sums[0] / sums[1] : 1.0;
-  }
-
-  // Bracket in log space from the last multiplier, then the Illinois variant of false position with bisection as a
-  // guard.
-  constexpr double volume_tolerance = 1e-9;
-  double low = std::log(multiplier_), high = low;
-  double f_low = excess(low), f_high = f_low;
-  double step = std::log(1.2);
-  constexpr double widest = 200;                        // e^200: beyond it every cell sits at a bound
-  while (f_low < -volume_tolerance && step < widest) {  // too little material: a smaller multiplier
-    high = low, f_high = f_low;
-    low -= step, step *= 3;
-    f_low = excess(low);
-  }
-  step = std::log(1.2);
-  while (f_high > volume_tolerance && step < widest) {
-    low = high, f_low = f_high;
-    high += step, step *= 3;
-    f_high = excess(high);
-  }
-  double root = std::abs(f_low) < std::abs(f_high) ? low : high;
-  double f_root = std::abs(f_low) < std::abs(f_high) ? f_low : f_high;
-  if (f_low > 0 && f_high < 0) {
-    for (int evaluation = 0; evaluation < 60 && std::abs(f_root) > volume_tolerance && high - low > 1e-14;
-         ++evaluation) {
-      root = evaluation % 3 == 2 ? 0.5 * (low + high) : (low * f_high - high * f_low) / (f_high - f_low);
-      double const before = f_root;
-      f_root = excess(root);
-      if (f_root > 0) {
-        low = root, f_low = f_root;
-        if (before > 0) f_high *= 0.5;
-      } else {
-        high = root, f_high = f_root;
-        if (before < 0) f_low *= 0.5;
-      }
-    }
-  }
-  excess(root);
-  multiplier_ = std::exp(std::clamp(root, -600.0, 600.0));
-  double change = 0;
-  Kokkos::parallel_reduce("brickwork::SimpOptimizer::update::change", cells,
-                          detail::LargestChange{design_.data(), candidate_.data()}, Kokkos::Max<double>(change));
-  Communicator{}.max(&change, 1);
-  std::swap(design_, candidate_);
-  return change;
-}
-
-template <class ExecutionSpace>
-SimpStep SimpOptimizer<ExecutionSpace>::step() {
+template <class ExecutionSpace, class Real>
+SimpStep SimpOptimizer<ExecutionSpace, Real>::step() {
   BRICKWORK_REQUIRE(!finished(), "SimpOptimizer::step: the schedule's ", problem_.schedule.steps, " steps are done");
   ScopedRegion const region("brickwork::SimpOptimizer::step");
   auto const start = std::chrono::steady_clock::now();
@@ -333,19 +229,22 @@ SimpStep SimpOptimizer<ExecutionSpace>::step() {
   Schedule const& schedule = problem_.schedule;
   bool const valid = record.status == SolveStatus::converged && stage.penalization >= schedule.best_min_penalization &&
                      record.grayness < schedule.best_max_grayness;
-  if (schedule.select_best && valid && (best_result_.step == 0 || record.compliance < best_result_.compliance)) {
-    Kokkos::deep_copy(space_, best_, physical_);
-    best_result_ = result_;
-  }
+  bool const better =
+      schedule.select_best && valid && (best_result_.step == 0 || record.compliance < best_result_.compliance);
+  if (better) best_result_ = result_;
   bool const lost = schedule.select_best && schedule.restart_ratio > 0 && best_result_.step > 0 &&
                     record.compliance > schedule.restart_ratio * best_result_.compliance;
   if (lost) {
-    Kokkos::deep_copy(space_, design_, best_);
+    Kokkos::deep_copy(space_, design_.variable(), best_);
     cold_next_ = true;
     record.restarted = true;
   } else {
-    sensitivities(stage, true);
-    record.change = update_design(stage);
+    double const unit = sensitivities(record.compliance);
+    if (better) Kokkos::deep_copy(space_, best_, physical());
+    SensitivityFloor floor;
+    if (schedule.floor_sensitivities)
+      floor = {-sensitivity_floor * compliance_unit(problem_, conditions_, grid_) / unit, sensitivity_floor};
+    record.change = design_.update(space_, compliance_slope(), volume_slope(), floor, solver_->scratch(3)).change;
   }
   fence(space_, "brickwork::SimpOptimizer::step");
   record.seconds_update = seconds_since(update_start);
@@ -355,9 +254,13 @@ SimpStep SimpOptimizer<ExecutionSpace>::step() {
   return record;
 }
 
-template <class ExecutionSpace>
-SimpResult SimpOptimizer<ExecutionSpace>::result() {
+template <class ExecutionSpace, class Real>
+SimpResult SimpOptimizer<ExecutionSpace, Real>::result() {
   if (report_best()) return best_result_;
+  if (done_ == 0) {  // nothing analysed yet: the density of the start
+    design_.set_stage(space_, stage_of(problem_.schedule, 1));
+    design_.project(space_, physical());
+  }
   if (problem_.schedule.final_solve && finished() && !final_solved_ && done_ > 0) {
     auto const start = std::chrono::steady_clock::now();
     analyse_density(previous_);
@@ -369,25 +272,27 @@ SimpResult SimpOptimizer<ExecutionSpace>::result() {
     final_step_.seconds_solve = final_step_.seconds = seconds_since(start);
     result_.compliance = final_step_.compliance;
     result_.step = final_step_.step;
+    design_.project(space_, physical());
     final_solved_ = true;
   }
   return result_;
 }
 
-template <class ExecutionSpace>
-double SimpOptimizer<ExecutionSpace>::evaluate(ScheduleStage const& parameters, field_type const& derivative,
+template <class ExecutionSpace, class Real>
+double SimpOptimizer<ExecutionSpace, Real>::evaluate(ScheduleStage const& parameters, field_type const& derivative,
                                                field_type const& volume_derivative) {
   analyse_density(parameters);
   SimpStep record;
   solve_states(record, parameters, false);
-  sensitivities(parameters, false);
-  Kokkos::deep_copy(space_, derivative, compliance_slope_);
-  Kokkos::deep_copy(space_, volume_derivative, volume_slope_);
+  double const unit = sensitivities(record.compliance);
+  design_.chain_rule(space_, compliance_slope(), volume_slope(), unit, 1.0, derivative, volume_derivative);
   fence(space_, "brickwork::SimpOptimizer::evaluate");
   return record.compliance;
 }
 
-#define BRICKWORK_INSTANTIATE(SPACE) template class SimpOptimizer<SPACE>;
+#define BRICKWORK_INSTANTIATE(SPACE)            \
+  template class SimpOptimizer<SPACE, float>; \
+  template class SimpOptimizer<SPACE, double>;
 BRICKWORK_FOR_EACH_EXECUTION_SPACE(BRICKWORK_INSTANTIATE)
 #undef BRICKWORK_INSTANTIATE
 

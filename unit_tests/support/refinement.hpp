@@ -225,7 +225,11 @@ CellField<double const, typename Space::memory_space> optimized_density(Space co
   SimpOptimizer<Space> optimizer(space, problem);
   while (!optimizer.finished()) optimizer.step();
   optimizer.result();
-  return optimizer.density();  // the View outlives the optimizer
+  auto const density =
+      allocate<CellField<double, typename Space::memory_space>>(space, "test::optimized_density", optimizer.grid().cell_count());
+  Kokkos::deep_copy(space, density, optimizer.density());
+  space.fence();
+  return density;
 }
 
 // --------------------------------------------------------------------------------------------- conjugate gradients

@@ -35,7 +35,12 @@ KOKKOS_INLINE_FUNCTION double pow(double base, double exponent) { return ::pow(b
 KOKKOS_INLINE_FUNCTION double sqrt(double x) { return ::sqrt(x); }
 KOKKOS_INLINE_FUNCTION double tanh(double x) { return ::tanh(x); }
 KOKKOS_INLINE_FUNCTION double cosh(double x) { return ::cosh(x); }
+KOKKOS_INLINE_FUNCTION double exp(double x) { return ::exp(x); }
 KOKKOS_INLINE_FUNCTION double abs(double x) { return ::fabs(x); }
+KOKKOS_INLINE_FUNCTION float pow(float base, float exponent) { return ::powf(base, exponent); }
+KOKKOS_INLINE_FUNCTION float sqrt(float x) { return ::sqrtf(x); }
+KOKKOS_INLINE_FUNCTION float exp(float x) { return ::expf(x); }
+KOKKOS_INLINE_FUNCTION float abs(float x) { return ::fabsf(x); }
 template <class T>
 KOKKOS_INLINE_FUNCTION constexpr T min(T a, T b) {
   return b < a ? b : a;

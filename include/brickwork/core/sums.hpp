@@ -128,14 +128,15 @@ struct SumEach {
 ///
 /// \param functor  callable as functor(index_t, double*); the calls must not depend on each other
 /// \param finish   callable as finish(double const*), for instance StoreSums<N>
+/// \param work     how many plain values an index stands for: fewer indices then make a team
 template <int N, class ExecutionSpace, class Functor, class Finish>
 void sum_each(char const* label, ExecutionSpace const& space, index_t count, Functor const& functor,
-              SumWorkspace<ExecutionSpace> const& workspace, Finish const& finish) {
+              SumWorkspace<ExecutionSpace> const& workspace, Finish const& finish, index_t work = 1) {
   static_assert(N <= SumWorkspace<ExecutionSpace>::max_sums, "SumWorkspace has no room for so many sums");
   constexpr bool on_host =
       Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename ExecutionSpace::memory_space>::accessible;
   constexpr index_t team_size = on_host ? 1 : 256;
-  constexpr index_t least_share = on_host ? 4096 : 4 * team_size;
+  index_t const least_share = math::max(team_size, (on_host ? 4096 : 4 * team_size) / work);
   constexpr index_t most_teams = on_host ? 64 : SumWorkspace<ExecutionSpace>::max_teams;
   index_t const wanted = (count + least_share - 1) / least_share;
   index_t const limit = wanted < most_teams ? wanted : most_teams;

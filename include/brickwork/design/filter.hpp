@@ -12,24 +12,28 @@
 namespace brickwork {
 
 namespace detail {
+template <class Real>
 struct FilterStencil {
   index_t n[3];  ///< cells per axis
   bool periodic[3];
+  bool compact;           ///< no neighbour is further than one cell along an axis, and 32 bits count the cells
+  int offsets;            ///< entries of the stencil
   index_t reach[3];       ///< largest offset per axis
   index_t classes[3];     ///< distinct positions per axis for the weight table
-  int offsets;            ///< entries of the stencil
   index_t const* offset;  ///< [offsets][3]
-  double const* weight;   ///< [offsets]
-  double const* total;    ///< [classes z][classes y][classes x]: W
+  Real const* weight;     ///< [offsets]
+  Real const* total;      ///< [classes z][classes y][classes x]: W
+  Real unit_weight[8];    ///< weight of the neighbours at distances (b & 1, (b >> 1) & 1, b >> 2) along the axes
 };
 }  // namespace detail
 
-template <class ExecutionSpace>
+/// \tparam Real precision of the fields and of the weights
+template <class ExecutionSpace, class Real = double>
 class ConeFilter {
  public:
   using memory_space = typename ExecutionSpace::memory_space;
-  using field_type = CellField<double, memory_space>;
-  using const_field_type = CellField<double const, memory_space>;
+  using field_type = CellField<Real, memory_space>;
+  using const_field_type = CellField<Real const, memory_space>;
 
   explicit ConeFilter(BoxGrid const& grid) : grid_(grid) {}
 
@@ -40,16 +44,17 @@ class ConeFilter {
   /// \throws InputError for a negative or non-finite radius
   void set_radius(ExecutionSpace const& space, double radius, bool in_lengths = false);
 
-  /// out = H in; extents (cells), no overlap.
+  /// out = H in; extents (cells), no overlap. Bitwise repeatable.
+  /// \throws InputError before set_radius(), and for fields that do not fit the grid
   void apply(ExecutionSpace const& space, const_field_type const& in, field_type const& out) const;
 
-  /// out = H^T in, exactly the transpose of apply().
+  /// out = H^T in, the transpose of apply().
   void apply_transpose(ExecutionSpace const& space, const_field_type const& in, field_type const& out) const;
 
   /// Cells with a positive weight, the centre included.
   int neighbours() const { return stencil_.offsets; }
 
-  detail::FilterStencil const& stencil() const { return stencil_; }
+  detail::FilterStencil<Real> const& stencil() const { return stencil_; }
 
  private:
   void check(char const* function, index_t in, index_t out) const;
@@ -57,10 +62,10 @@ class ConeFilter {
   BoxGrid grid_;
   double radius_ = -1;
   bool in_lengths_ = false;
-  detail::FilterStencil stencil_{};
+  detail::FilterStencil<Real> stencil_{};
   Kokkos::View<index_t*, memory_space> offsets_;  // x, y, z of each neighbour
-  Kokkos::View<double*, memory_space> weights_;
-  Kokkos::View<double*, memory_space> totals_;
+  Kokkos::View<Real*, memory_space> weights_;
+  Kokkos::View<Real*, memory_space> totals_;
 };
 
 }  // namespace brickwork

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "brickwork/design/boundary_conditions.hpp"
-#include "brickwork/design/filter.hpp"
+#include "brickwork/design/simp_design.hpp"
 #include "brickwork/design/simp_problem.hpp"
 #include "brickwork/design/state_solver.hpp"
 
@@ -46,7 +46,8 @@ struct SimpResult {
 };
 
 /// Bytes that a run on this problem allocates on the device, before anything is allocated.
-index_t simp_bytes(SimpProblem const& problem);
+/// \param real_bytes size of the type of the cell fields: 4 or 8
+index_t simp_bytes(SimpProblem const& problem, int real_bytes = 8);
 
 /// The kernel that a run on this problem will use.
 /// \throws InputError where the one named cannot run
@@ -55,11 +56,16 @@ ElasticityKernel simp_kernel(SimpProblem const& problem);
 /// The grid of a problem.
 BoxGrid simp_grid(SimpProblem const& problem);
 
-template <class ExecutionSpace>
+/// Between steps only the design variable is kept, and the best density where the schedule selects one; every other
+/// field lives in memory that the state solver has no use for between solves.
+///
+/// \tparam Real precision of the cell fields; what the solver computes in is SolverSettings::precision
+template <class ExecutionSpace, class Real = double>
 class SimpOptimizer {
  public:
   using memory_space = typename ExecutionSpace::memory_space;
-  using field_type = CellField<double, memory_space>;
+  using field_type = CellField<Real, memory_space>;
+  using const_field_type = CellField<Real const, memory_space>;
 
   /// Checks the problem, then allocates everything that the run needs; no later call allocates grid-sized memory.
   /// \throws InputError for a problem that cannot be meant (validate(), boundary_conditions(), infeasible volume)
@@ -88,24 +94,31 @@ class SimpOptimizer {
   /// Iterations, worst residual and status of the extra solve of result(), zero where there was none.
   SimpStep const& final_step() const { return final_step_; }
 
-  /// Physical density rho~ of the reported design, extent (cells); valid after result().
-  CellField<double const, memory_space> density() const { return report_best() ? best_ : physical_; }
+  /// Physical density rho~ of the reported design, extent (cells); valid after result(), as long as this object lives
+  /// and until the next step() or evaluate().
+  const_field_type density() const { return report_best() ? best_ : physical(); }
 
   /// Replaces the design variable (extent cells, values in [0, 1]); passive cells keep their own.
-  void set_design(CellField<double const, memory_space> const& design);
+  void set_design(const_field_type const& design);
 
-  /// Compliance and its derivative with respect to the design variable at the current design and the given parameters,
-  /// before the floors of the schedule. For tests and for other optimizers.
+  /// Compliance and its derivatives with respect to the design variable at the current design and the given parameters,
+  /// before the floors of the schedule. The volume is the sum of rho~, in cells. For tests and for other optimizers.
   double evaluate(ScheduleStage const& parameters, field_type const& derivative, field_type const& volume_derivative);
 
  private:
-  void mark_passive_cells();
-  void check_loads_on_void(std::vector<std::uint8_t> const& marks);
+  using marks_type = typename SimpDesign<ExecutionSpace, Real>::marks_type;
+
+  marks_type passive_cells();
+  void check_loads_on_void(std::uint8_t const* marks);
   bool report_best() const { return problem_.schedule.select_best && best_result_.step > 0; }
   void analyse_density(ScheduleStage const& parameters);
   void solve_states(SimpStep& record, ScheduleStage const& parameters, bool cold);
-  void sensitivities(ScheduleStage const& parameters, bool floored);
-  double update_design(ScheduleStage const& parameters);
+  double sensitivities(double compliance);
+
+  // Destroyed by solves.
+  field_type physical() const { return solver_->scratch(0); }
+  field_type compliance_slope() const { return solver_->scratch(1); }
+  field_type volume_slope() const { return solver_->scratch(2); }
 
   ExecutionSpace space_;
   SimpProblem problem_;
@@ -113,14 +126,12 @@ class SimpOptimizer {
   BoxGrid grid_;
   BoundaryConditions conditions_;
   std::vector<double> weights_;
-  ConeFilter<ExecutionSpace> filter_;
-  std::unique_ptr<StateSolver<ExecutionSpace>> solver_;
-  field_type design_, candidate_, physical_, filtered_, compliance_slope_, volume_slope_, best_;
-  Kokkos::View<std::uint8_t*, memory_space> passive_;  // 0 active, 1 solid, 2 void; empty where there is none
+  SimpDesign<ExecutionSpace, Real> design_;
+  std::unique_ptr<StateSolver<ExecutionSpace, Real>> solver_;
+  field_type best_;
   int done_ = 0;
   bool cold_next_ = true;
   ScheduleStage previous_{};
-  double multiplier_ = 0;  // of the last update; 0 before the first
   SimpResult result_;
   SimpResult best_result_;  // step 0: there is none yet
   bool final_solved_ = false;

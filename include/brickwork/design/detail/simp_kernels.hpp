@@ -8,25 +8,29 @@
 namespace brickwork::detail {
 
 /// Heaviside projection by tanh, rho~ = (tanh(b eta) + tanh(b (rho - eta))) / (tanh(b eta) + tanh(b (1 - eta))).
+/// Value and slope come from q = exp(-2 |b (rho - eta)|), in which the slope keeps its relative accuracy far from eta.
+template <class Real>
 struct Projection {
-  double beta;
-  double eta;
-  double lower;  ///< tanh(b eta)
-  double scale;  ///< 1 / (tanh(b eta) + tanh(b (1 - eta)))
+  Real beta;
+  Real eta;
+  Real lower;  ///< tanh(b eta)
+  Real scale;  ///< 1 / (tanh(b eta) + tanh(b (1 - eta)))
 
   Projection(double sharpness, double threshold)
-      : beta(sharpness),
-        eta(threshold),
-        lower(std::tanh(sharpness * threshold)),
-        scale(1 / (std::tanh(sharpness * threshold) + std::tanh(sharpness * (1 - threshold)))) {}
+      : beta(static_cast<Real>(sharpness)),
+        eta(static_cast<Real>(threshold)),
+        lower(static_cast<Real>(std::tanh(sharpness * threshold))),
+        scale(static_cast<Real>(1 / (std::tanh(sharpness * threshold) + std::tanh(sharpness * (1 - threshold))))) {}
 
-  KOKKOS_FUNCTION double value(double rho) const {
+  KOKKOS_FUNCTION Real value(Real rho) const {
+    Real const x = beta * (rho - eta), q = math::exp(-2 * math::abs(x));
+    Real const t = (1 - q) / (1 + q);
     // Rounding may leave [0, 1] by an ulp, and a negative density has no real power.
-    return math::clamp((lower + math::tanh(beta * (rho - eta))) * scale, 0.0, 1.0);
+    return math::clamp((lower + (x < 0 ? -t : t)) * scale, Real(0), Real(1));
   }
-  KOKKOS_FUNCTION double slope(double rho) const {
-    double const t = math::tanh(beta * (rho - eta));
-    return beta * (1 - t * t) * scale;
+  KOKKOS_FUNCTION Real slope(Real rho) const {
+    Real const q = math::exp(-2 * math::abs(beta * (rho - eta)));
+    return 4 * beta * scale * q / ((1 + q) * (1 + q));
   }
 };
 
@@ -58,142 +62,145 @@ struct MarkRegion {
 };
 
 /// Passive cells hold their density in every field.
-KOKKOS_INLINE_FUNCTION double passive_or(std::uint8_t const* passive, index_t cell, double active) {
+template <class Real>
+KOKKOS_INLINE_FUNCTION Real passive_or(std::uint8_t const* passive, index_t cell, Real active) {
   if (passive == nullptr || passive[cell] == 0) return active;
-  return passive[cell] == 1 ? 1.0 : 0.0;
+  return passive[cell] == 1 ? Real(1) : Real(0);
 }
 
+template <class Real>
 struct SetDesign {
   std::uint8_t const* passive;
-  double const* values;  // null: `uniform` everywhere
-  double uniform;
-  double* design;
+  Real const* values;  // null: `uniform` everywhere
+  Real uniform;
+  Real* design;
   KOKKOS_FUNCTION void operator()(index_t cell) const {
     design[cell] = passive_or(passive, cell, values ? values[cell] : uniform);
   }
 };
 
-/// rho^ and rho~ of a design, with the sums of rho~ and of rho~ (1 - rho~).
-struct FilterAndProject {
-  using value_type = double[];
-  unsigned value_count = 2;
-  FilterStencil stencil;
-  Projection projection;
+/// rho~ from rho^, with the sums of rho~ and of rho~ (1 - rho~).
+template <class Real>
+struct Project {
+  Projection<Real> projection;
   std::uint8_t const* passive;
-  double const* design;
-  double* filtered;
-  double* physical;
-
-  KOKKOS_FUNCTION void operator()(index_t cell, double* sums) const {
-    double const rho = detail::filtered(stencil, cell, [&](index_t other) { return design[other]; });
-    double const projected = passive_or(passive, cell, projection.value(rho));
-    filtered[cell] = rho;
+  Real* physical;
+  KOKKOS_FUNCTION void operator()(index_t cell, Real const* filtered, double* sums) const {
+    Real const projected = passive_or(passive, cell, projection.value(filtered[0]));
     physical[cell] = projected;
-    sums[0] += projected;
-    sums[1] += projected * (1 - projected);
+    sums[0] += static_cast<double>(projected);
+    sums[1] += static_cast<double>(projected * (1 - projected));
   }
 };
 
-/// dc/drho^ and dv/drho^ from the cell energies, which `compliance_slope` holds on entry.
-struct PhysicalSensitivity {
-  Projection projection;
+/// rho~, dc/drho^ and cells * dv/drho^ from rho^ and the energies, which `compliance` holds on entry.
+template <class Real>
+struct Sensitivity {
+  Projection<Real> projection;
   std::uint8_t const* passive;
-  double const* filtered;
-  double const* physical;
-  double penalization, young_range, cell_share;
-  double* compliance_slope;
-  double* volume_slope;
-
-  KOKKOS_FUNCTION void operator()(index_t cell) const {
-    if (passive != nullptr && passive[cell] != 0) {
-      compliance_slope[cell] = volume_slope[cell] = 0;
-      return;
-    }
-    double const slope = projection.slope(filtered[cell]);
-    double const power = math::pow(physical[cell], penalization - 1);
-    compliance_slope[cell] = -penalization * young_range * power * compliance_slope[cell] * slope;
-    volume_slope[cell] = cell_share * slope;
+  Real penalization;
+  Real* physical;
+  Real* compliance;
+  Real* volume;
+  KOKKOS_FUNCTION void operator()(index_t cell, Real const* filtered, double*) const {
+    Real const projected = projection.value(filtered[0]);
+    physical[cell] = passive_or(passive, cell, projected);
+    bool const active = passive == nullptr || passive[cell] == 0;
+    Real const slope = active ? projection.slope(filtered[0]) : Real(0);
+    Real const power = math::pow(projected, penalization - 1);
+    compliance[cell] = -penalization * power * compliance[cell] * slope;
+    volume[cell] = slope;
   }
 };
 
-/// Both derivatives through H^T in one pass.
-struct TransposeBoth {
-  FilterStencil stencil;
-  std::uint8_t const* passive;  ///< passive variables do not move: their derivatives are zero
-  double const* compliance_in;
-  double const* volume_in;
-  double* compliance_out;
-  double* volume_out;
-  double compliance_cap;  ///< dc <= cap (0: none)
-  double volume_floor;    ///< dv >= floor
+/// Both derivatives, for one pass of H^T.
+template <class Real>
+struct DerivativeValues {
+  Real const* compliance;
+  Real const* volume;
+  template <class Index>
+  KOKKOS_FUNCTION void operator()(Index cell, Real* v) const {
+    v[0] = compliance[cell];
+    v[1] = volume[cell];
+  }
+};
 
-  KOKKOS_FUNCTION void operator()(index_t cell) const {
+/// Derivatives with respect to the design variable; passive variables do not move.
+template <class Real>
+struct StoreDerivatives {
+  std::uint8_t const* passive;
+  Real compliance_factor, volume_factor;
+  Real* compliance;
+  Real* volume;
+  KOKKOS_FUNCTION void operator()(index_t cell, Real const* derivative, double*) const {
+    bool const active = passive == nullptr || passive[cell] == 0;
+    compliance[cell] = active ? compliance_factor * derivative[0] : Real(0);
+    volume[cell] = active ? volume_factor * derivative[1] : Real(0);
+  }
+};
+
+/// g = rho sqrt(-dc / dv) of the optimality criteria, -1 where the cell is passive; sums of -dc and dv.
+template <class Real>
+struct OcRatio {
+  std::uint8_t const* passive;
+  Real compliance_cap;  ///< dc <= cap (0: none)
+  Real volume_floor;    ///< dv >= floor
+  Real const* design;
+  Real* ratio;
+  KOKKOS_FUNCTION void operator()(index_t cell, Real const* derivative, double* sums) const {
     if (passive != nullptr && passive[cell] != 0) {
-      compliance_out[cell] = volume_out[cell] = 0;
+      ratio[cell] = -1;
       return;
     }
-    double dc = 0, dv = 0;
-    for_filter_neighbours(stencil, filter_position(stencil, cell),
-                          [&](index_t other, double weight, index_t x, index_t y, index_t z) {
-                            double const share = weight / filter_total(stencil, x, y, z);
-                            dc += share * compliance_in[other];
-                            dv += share * volume_in[other];
-                          });
+    Real dc = derivative[0], dv = derivative[1];
     if (compliance_cap < 0) {
       dc = math::min(dc, compliance_cap);
       dv = math::max(dv, volume_floor);
     }
-    compliance_out[cell] = dc;
-    volume_out[cell] = dv;
+    ratio[cell] = dv > 0 ? design[cell] * math::sqrt(math::max(-dc / dv, Real(0))) : Real(0);
+    sums[0] -= static_cast<double>(dc);
+    sums[1] += static_cast<double>(dv);
   }
 };
 
-/// One optimality-criteria candidate, rho sqrt(-dc / (multiplier dv)), within move limits and bounds.
-struct OcCandidate {
+/// The candidates of several multipliers: g / sqrt(multiplier) within move limits and bounds.
+template <class Real, int M>
+struct OcCandidates {
+  Real const* design;
+  Real const* ratio;
+  Real move, lower;
+  Real scale[M];  ///< multiplier^(-1/2)
+  template <class Index>
+  KOKKOS_FUNCTION void operator()(Index cell, Real* v) const {
+    Real const rho = design[cell], g = ratio[cell];
+    bool const active = g >= 0;
+    Real const least = active ? math::max(lower, rho - move) : rho;
+    Real const most = active ? math::min(Real(1), rho + move) : rho;
+    for (int m = 0; m < M; ++m) v[m] = math::clamp(g * scale[m], least, most);
+  }
+};
+
+/// Sums of rho~ of several candidates, without storing them.
+template <class Real, int M>
+struct ProjectedSums {
+  Projection<Real> projection;
   std::uint8_t const* passive;
-  double const* design;
-  double const* compliance_slope;
-  double const* volume_slope;
-  double multiplier, move, lower;
-  double* candidate;
-
-  KOKKOS_FUNCTION void operator()(index_t cell) const {
-    double const rho = design[cell];
-    double const ratio = volume_slope[cell] > 0 ? -compliance_slope[cell] / (multiplier * volume_slope[cell]) : 0.0;
-    double const wanted = rho * math::sqrt(math::max(ratio, 0.0));
-    double const limited = math::clamp(wanted, math::max(lower, rho - move), math::min(1.0, rho + move));
-    candidate[cell] = passive_or(passive, cell, limited);
+  KOKKOS_FUNCTION void operator()(index_t cell, Real const* filtered, double* sums) const {
+    for (int m = 0; m < M; ++m)
+      sums[m] += static_cast<double>(passive_or(passive, cell, projection.value(filtered[m])));
   }
 };
 
-/// Sum of rho~ of a candidate, without storing it.
-struct CandidateVolume {
-  FilterStencil stencil;
-  Projection projection;
-  std::uint8_t const* passive;
-  double const* candidate;
-  KOKKOS_FUNCTION void operator()(index_t cell, double& sum) const {
-    double const rho = filtered(stencil, cell, [&](index_t other) { return candidate[other]; });
-    sum += passive_or(passive, cell, projection.value(rho));
-  }
-};
-
-struct SlopeSums {
-  using value_type = double[];
-  unsigned value_count = 2;
-  double const* compliance_slope;
-  double const* volume_slope;
-  KOKKOS_FUNCTION void operator()(index_t cell, double* sums) const {
-    sums[0] -= compliance_slope[cell];
-    sums[1] += volume_slope[cell];
-  }
-};
-
-struct LargestChange {
-  double const* from;
-  double const* to;
+/// Takes a candidate and finds the largest change.
+template <class Real>
+struct TakeCandidate {
+  OcCandidates<Real, 1> candidates;
+  Real* design;
   KOKKOS_FUNCTION void operator()(index_t cell, double& largest) const {
-    largest = math::max(largest, math::abs(to[cell] - from[cell]));
+    Real next;
+    candidates(cell, &next);
+    largest = math::max(largest, static_cast<double>(math::abs(next - design[cell])));
+    design[cell] = next;
   }
 };
 
