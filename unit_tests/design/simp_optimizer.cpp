@@ -108,6 +108,83 @@ void units_do_not_matter() {
   }
 }
 
+// The density that is reported belongs to the result that is reported, whatever has passed through the shared memory.
+template <class Space>
+void density_belongs_to_result(SimpProblem problem) {
+  SimpOptimizer<Space> optimizer(Space{}, problem);
+  auto const check = [&] {
+    SimpResult const result = optimizer.result();
+    auto const density = to_host(optimizer.density());
+    double volume = 0, grayness = 0;
+    for (double rho : density) volume += rho, grayness += 4 * rho * (1 - rho);
+    INFO("step " << optimizer.steps_done() << ", reported " << result.step);
+    if (result.step > 0) {
+      CHECK(volume / double(density.size()) == Approx(result.volume).epsilon(1e-12));
+      CHECK(grayness / double(density.size()) == Approx(result.grayness).epsilon(1e-12));
+    } else {
+      CHECK(max_difference(density, std::vector<double>(density.size(), density[0])) < 1e-15);  // the uniform start
+      CHECK(density[0] > 0);
+    }
+    return result;
+  };
+  check();
+  while (!optimizer.finished()) {
+    optimizer.step();
+    check();
+  }
+  SimpResult const last = check();
+  CHECK(last.step == (problem.schedule.final_solve ? problem.schedule.steps + 1 : last.step));
+}
+
+template <class Space>
+void restarts_from_best() {
+  // The exponent jumps after step 3, so that the compliance of step 4 exceeds the best one.
+  SimpProblem problem = small_cantilever({8, 6, 4});
+  problem.schedule = constant_schedule(6, 3.0, 1.0, 0.2, 1.5);
+  problem.schedule.stages = {{1, 3, 3.0, 1.0, 0.2, 1.5}, {4, 6, 6.0, 1.0, 0.2, 1.5}};
+  problem.schedule.select_best = true;
+  problem.schedule.best_max_grayness = 1;
+  problem.schedule.restart_ratio = 1.12;
+  SimpOptimizer<Space> optimizer(Space{}, problem);
+  for (int i = 0; i < 3; ++i) CHECK(!optimizer.step().restarted);
+  SimpResult const best = optimizer.result();
+  auto const density = to_host(optimizer.density());
+  SimpStep const lost = optimizer.step();
+  CHECK(lost.restarted);
+  CHECK(lost.change == 0);
+  CHECK(optimizer.result().step == best.step);
+  CHECK(max_difference(to_host(optimizer.density()), density) == 0);
+  // Restarting makes the best density the design: what is analysed next is its projection.
+  SimpStep const next = optimizer.step();
+  ConeFilter<Space> filter(optimizer.grid());
+  using field = CellField<double, typename Space::memory_space>;
+  auto const filtered = allocate<field>(Space{}, "filtered", optimizer.grid().cell_count());
+  filter.set_radius(Space{}, 1.5);
+  filter.apply(Space{}, to_device<field>(Space{}, density, optimizer.grid().cell_count()), filtered);
+  double volume = 0;
+  for (double rho : to_host(filtered))
+    volume += (std::tanh(0.5) + std::tanh(rho - 0.5)) / (2 * std::tanh(0.5)) / double(density.size());
+  CHECK(next.volume == Approx(volume).epsilon(1e-12));
+}
+
+template <class Space>
+void float_follows_double() {
+  SimpProblem problem = small_cantilever({12, 8, 5});
+  problem.passive.push_back({"bolt", SphereRegion{{0.3, 0.5, 0.25}, 0.15}, true});
+  SimpOptimizer<Space, double> two(Space{}, problem);
+  SimpOptimizer<Space, float> one(Space{}, problem);
+  while (!two.finished()) {
+    SimpStep const expected = two.step(), step = one.step();
+    CHECK(step.compliance == Approx(expected.compliance).epsilon(1e-5));
+    CHECK(step.volume == Approx(expected.volume).epsilon(1e-6));
+    CHECK(step.grayness == Approx(expected.grayness).epsilon(1e-5));
+    CHECK(step.change == Approx(expected.change).epsilon(1e-5));
+  }
+  two.result();
+  one.result();
+  CHECK(max_difference(to_host(one.density()), to_host(two.density())) < 1e-4);
+}
+
 template <class Space>
 SimpStep uniform_solve(Index3 cells, Precision precision, char const* kernel) {
   SimpProblem problem = simp_preset("cantilever", cells);
@@ -128,6 +205,20 @@ TEMPLATE_TEST_CASE("sensitivities equal finite differences", "", BRICKWORK_TEST_
 }
 TEMPLATE_TEST_CASE("steps meet the volume, the bounds and the passive cells", "", BRICKWORK_TEST_SPACES) {
   steps_keep_bounds<TestType>();
+}
+TEST_CASE("the reported density belongs to the reported result") {
+  SimpProblem problem = small_cantilever({8, 6, 4});
+  density_belongs_to_result<Space>(problem);
+  problem.schedule.final_solve = true;
+  density_belongs_to_result<Space>(problem);
+  problem.schedule.final_solve = false;
+  problem.schedule.select_best = true;
+  problem.schedule.best_max_grayness = 0.7;  // met after the first steps only
+  density_belongs_to_result<Space>(problem);
+}
+TEST_CASE("a lost design goes back to the best density") { restarts_from_best<Space>(); }
+TEMPLATE_TEST_CASE("cell fields in float follow those in double", "", BRICKWORK_TEST_SPACES) {
+  float_follows_double<TestType>();
 }
 TEST_CASE("the design does not depend on units") { units_do_not_matter<Space>(); }
 
@@ -233,4 +324,8 @@ TEST_CASE("projecting free modes gives the compliance of completed supports") {
 TEST_CASE("memory is predicted before it is allocated") {
   SimpProblem problem = simp_preset("cantilever", {4000, 4000, 4000});
   CHECK(simp_bytes(problem) > index_t(64) * 4000 * 4000 * 4000);
+  // Halving the cell fields saves 4 bytes for the design, the best density and whatever the solver lends.
+  index_t const lent = StateSolver<Space, float>::scratch_fields;
+  CHECK(simp_bytes(problem, 8) - simp_bytes(problem, 4) <= 4 * (2 + lent) * index_t(4000) * 4000 * 4000);
+  CHECK(simp_bytes(problem, 8) - simp_bytes(problem, 4) >= 4 * 2 * index_t(4000) * 4000 * 4000);
 }
