@@ -84,10 +84,15 @@ void measure(Space const& space, Size const& size, char const* precision, double
   Budget const budget{0.1, 1.0};
 
   table.row(size, precision, "filter", 0,
-            median_seconds(space, [&](int) { filter.apply(space, start, physical); }, budget), 2 * s);
+            median_seconds(
+                space, [&](int) { filter.apply(space, start, physical); }, budget),
+            2 * s);
   table.row(size, precision, "transposed filter", 0,
-            median_seconds(space, [&](int) { filter.apply_transpose(space, start, physical); }, budget), 2 * s);
-  double const project = median_seconds(space, [&](int) { design.project(space, physical); }, budget);
+            median_seconds(
+                space, [&](int) { filter.apply_transpose(space, start, physical); }, budget),
+            2 * s);
+  double const project = median_seconds(
+      space, [&](int) { design.project(space, physical); }, budget);
   table.row(size, precision, "project", 0, project, 2 * s);
 
   // The energies are overwritten, and so is the design: both are set anew before each call, outside of its time.

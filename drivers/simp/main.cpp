@@ -67,7 +67,9 @@ MemoryPlan memory_plan(SimpProblem const& problem) {
   StateKernels const kernels = state_kernels(stiffness, problem.solver);
   int cases = 1;
   for (auto const& load : problem.loads) cases = std::max(cases, load.load_case + 1);
-  index_t const solver = state_solver_bytes(grid, cases, problem.solver, kernels);
+  int const real_bytes = problem.solver.precision == Precision::mixed ? 4 : 8;
+  index_t const solver = state_solver_bytes<Space>(grid, cases, state_method(stiffness, problem.solver), problem.solver,
+                                                   kernels, real_bytes);
 
   MemoryPlan plan;
   bool const mixed = problem.solver.precision == Precision::mixed;
@@ -75,7 +77,7 @@ MemoryPlan memory_plan(SimpProblem const& problem) {
   if (mixed) kept += elasticity_kernel_bytes(kernels.inner, grid, 4);
   plan.kernels = static_cast<index_t>(kept);
   plan.solver = solver - plan.kernels;
-  plan.fields = simp_bytes(problem) - solver;
+  plan.fields = simp_bytes(problem, real_bytes) - solver;
   return plan;
 }
 
@@ -301,7 +303,10 @@ int main(int argc, char* argv[]) {
     std::signal(SIGINT, on_interrupt);
     int code = failed;
     try {
-      code = run<SimpOptimizer<Space>>(config, options.force);
+      // In mixed precision the design lives in FP32 too.
+      code = config.problem.solver.precision == Precision::mixed
+                 ? run<SimpOptimizer<Space, float>>(config, options.force)
+                 : run<SimpOptimizer<Space, double>>(config, options.force);
     } catch (...) {
       Kokkos::finalize();
       throw;

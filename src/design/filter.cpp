@@ -102,7 +102,7 @@ void ConeFilter<ExecutionSpace, Real>::check(char const* function, index_t in, i
 
 template <class ExecutionSpace, class Real>
 void ConeFilter<ExecutionSpace, Real>::apply(ExecutionSpace const& space, const_field_type const& in,
-                                       field_type const& out) const {
+                                             field_type const& out) const {
   check("apply", static_cast<index_t>(in.extent(0)), static_cast<index_t>(out.extent(0)));
   detail::filter_each<1, false>("brickwork::ConeFilter::apply", space, stencil_, detail::FieldValue<Real>{in.data()},
                                 detail::StoreValue<Real>{out.data()});
@@ -110,13 +110,13 @@ void ConeFilter<ExecutionSpace, Real>::apply(ExecutionSpace const& space, const_
 
 template <class ExecutionSpace, class Real>
 void ConeFilter<ExecutionSpace, Real>::apply_transpose(ExecutionSpace const& space, const_field_type const& in,
-                                                 field_type const& out) const {
+                                                       field_type const& out) const {
   check("apply_transpose", static_cast<index_t>(in.extent(0)), static_cast<index_t>(out.extent(0)));
   detail::filter_each<1, true>("brickwork::ConeFilter::apply_transpose", space, stencil_,
                                detail::FieldValue<Real>{in.data()}, detail::StoreValue<Real>{out.data()});
 }
 
-#define BRICKWORK_INSTANTIATE(SPACE)         \
+#define BRICKWORK_INSTANTIATE(SPACE)       \
   template class ConeFilter<SPACE, float>; \
   template class ConeFilter<SPACE, double>;
 BRICKWORK_FOR_EACH_EXECUTION_SPACE(BRICKWORK_INSTANTIATE)

@@ -77,14 +77,14 @@ DensityMeasures SimpDesign<ExecutionSpace, Real>::project(ExecutionSpace const& 
 template <class ExecutionSpace, class Real>
 void SimpDesign<ExecutionSpace, Real>::sensitivities(ExecutionSpace const& space, field_type const& physical,
                                                      field_type const& compliance, field_type const& volume) const {
-  detail::filter_each<1, false>(
-      "brickwork::SimpDesign::sensitivities", space, filter_.stencil(), detail::FieldValue<Real>{design_.data()},
-      detail::Sensitivity<Real>{{stage_.beta, eta_},
-                                passive_.data(),
-                                static_cast<Real>(stage_.penalization),
-                                physical.data(),
-                                compliance.data(),
-                                volume.data()});
+  detail::filter_each<1, false>("brickwork::SimpDesign::sensitivities", space, filter_.stencil(),
+                                detail::FieldValue<Real>{design_.data()},
+                                detail::Sensitivity<Real>{{stage_.beta, eta_},
+                                                          passive_.data(),
+                                                          static_cast<Real>(stage_.penalization),
+                                                          physical.data(),
+                                                          compliance.data(),
+                                                          volume.data()});
 }
 
 template <class ExecutionSpace, class Real>
@@ -96,20 +96,18 @@ void SimpDesign<ExecutionSpace, Real>::chain_rule(ExecutionSpace const& space, c
       "brickwork::SimpDesign::chain_rule", space, filter_.stencil(),
       detail::DerivativeValues<Real>{compliance.data(), volume.data()},
       detail::StoreDerivatives<Real>{passive_.data(), static_cast<Real>(compliance_factor),
-                                     static_cast<Real>(volume_factor), design_compliance.data(),
-                                     design_volume.data()});
+                                     static_cast<Real>(volume_factor), design_compliance.data(), design_volume.data()});
 }
 
 template <class ExecutionSpace, class Real>
 DesignUpdate SimpDesign<ExecutionSpace, Real>::update(ExecutionSpace const& space, const_field_type const& compliance,
                                                       const_field_type const& volume, SensitivityFloor const& floor,
                                                       field_type const& scratch) {
-  detail::filter_sum<2, 2, true>(
-      "brickwork::SimpDesign::update::ratio", space, filter_.stencil(),
-      detail::DerivativeValues<Real>{compliance.data(), volume.data()},
-      detail::OcRatio<Real>{passive_.data(), static_cast<Real>(floor.compliance), static_cast<Real>(floor.volume),
-                            design_.data(), scratch.data()},
-      sums_, StoreSums<2>{totals_.data()});
+  detail::filter_sum<2, 2, true>("brickwork::SimpDesign::update::ratio", space, filter_.stencil(),
+                                 detail::DerivativeValues<Real>{compliance.data(), volume.data()},
+                                 detail::OcRatio<Real>{passive_.data(), static_cast<Real>(floor.compliance),
+                                                       static_cast<Real>(floor.volume), design_.data(), scratch.data()},
+                                 sums_, StoreSums<2>{totals_.data()});
   if (!updated_) {
     auto const sums = totals<2>(space);
     log_multiplier_ = sums[0] > 0 && sums[1] > 0 ? std::log(sums[0] / sums[1]) : 0.0;
@@ -129,11 +127,10 @@ DesignUpdate SimpDesign<ExecutionSpace, Real>::update(ExecutionSpace const& spac
     return result;
   };
   while (!search.done()) {
-    detail::filter_sum<points, points, false>(
-        "brickwork::SimpDesign::update::volume", space, filter_.stencil(),
-        candidates(std::integral_constant<int, points>{}, search.points().data()),
-        detail::ProjectedSums<Real, points>{{stage_.beta, eta_}, passive_.data()}, sums_,
-        StoreSums<points>{totals_.data()});
+    detail::filter_sum<points, points, false>("brickwork::SimpDesign::update::volume", space, filter_.stencil(),
+                                              candidates(std::integral_constant<int, points>{}, search.points().data()),
+                                              detail::ProjectedSums<Real, points>{{stage_.beta, eta_}, passive_.data()},
+                                              sums_, StoreSums<points>{totals_.data()});
     auto excess = totals<points>(space);
     for (double& value : excess) value = value / static_cast<double>(cells_) - target_;
     search.set(excess);
@@ -152,7 +149,7 @@ DesignUpdate SimpDesign<ExecutionSpace, Real>::update(ExecutionSpace const& spac
   return result;
 }
 
-#define BRICKWORK_INSTANTIATE(SPACE)         \
+#define BRICKWORK_INSTANTIATE(SPACE)       \
   template class SimpDesign<SPACE, float>; \
   template class SimpDesign<SPACE, double>;
 BRICKWORK_FOR_EACH_EXECUTION_SPACE(BRICKWORK_INSTANTIATE)

@@ -77,7 +77,7 @@ ElasticityKernel simp_kernel(SimpProblem const& problem) {
 
 template <class ExecutionSpace, class Real>
 SimpOptimizer<ExecutionSpace, Real>::SimpOptimizer(ExecutionSpace const& space, SimpProblem const& problem,
-                                             BoundaryConditions const* conditions)
+                                                   BoundaryConditions const* conditions)
     : space_(space),
       problem_(problem),
       warnings_(validate(problem)),
@@ -280,7 +280,7 @@ SimpResult SimpOptimizer<ExecutionSpace, Real>::result() {
 
 template <class ExecutionSpace, class Real>
 double SimpOptimizer<ExecutionSpace, Real>::evaluate(ScheduleStage const& parameters, field_type const& derivative,
-                                               field_type const& volume_derivative) {
+                                                     field_type const& volume_derivative) {
   analyse_density(parameters);
   SimpStep record;
   solve_states(record, parameters, false);
@@ -290,7 +290,7 @@ double SimpOptimizer<ExecutionSpace, Real>::evaluate(ScheduleStage const& parame
   return record.compliance;
 }
 
-#define BRICKWORK_INSTANTIATE(SPACE)            \
+#define BRICKWORK_INSTANTIATE(SPACE)          \
   template class SimpOptimizer<SPACE, float>; \
   template class SimpOptimizer<SPACE, double>;
 BRICKWORK_FOR_EACH_EXECUTION_SPACE(BRICKWORK_INSTANTIATE)

@@ -119,9 +119,9 @@ std::vector<double> reference_update(BoxGrid const& grid, std::vector<double> co
     double volume = 0;
     for (std::size_t i = 0; i < cells; ++i) {
       double const wanted = start[i] * std::sqrt(std::max(0.0, -dc[i] / dv[i]) / multiplier);
-      next[i] = marks[i] != 0 ? start[i]
-                              : std::clamp(wanted, std::max(1e-3, start[i] - stage.move),
-                                           std::min(1.0, start[i] + stage.move));
+      next[i] = marks[i] != 0
+                    ? start[i]
+                    : std::clamp(wanted, std::max(1e-3, start[i] - stage.move), std::min(1.0, start[i] + stage.move));
     }
     for (std::size_t i = 0; i < cells; ++i)
       volume += marks[i] == 0 ? projected(filtered(next, i), stage.beta) : double(marks[i] == 1);

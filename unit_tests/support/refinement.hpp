@@ -225,8 +225,8 @@ CellField<double const, typename Space::memory_space> optimized_density(Space co
   SimpOptimizer<Space> optimizer(space, problem);
   while (!optimizer.finished()) optimizer.step();
   optimizer.result();
-  auto const density =
-      allocate<CellField<double, typename Space::memory_space>>(space, "test::optimized_density", optimizer.grid().cell_count());
+  auto const density = allocate<CellField<double, typename Space::memory_space>>(space, "test::optimized_density",
+                                                                                 optimizer.grid().cell_count());
   Kokkos::deep_copy(space, density, optimizer.density());
   space.fence();
   return density;

@@ -53,6 +53,22 @@ template <class T>
 KOKKOS_INLINE_FUNCTION constexpr T clamp(T x, T lower, T upper) {
   return x < lower ? lower : (upper < x ? upper : x);
 }
+// On a GPU one instruction each, instead of a comparison and a selection; of a NaN and a number it takes the number.
+KOKKOS_INLINE_FUNCTION float min(float a, float b) {
+#if defined(__CUDA_ARCH__)
+  return ::fminf(a, b);
+#else
+  return b < a ? b : a;
+#endif
+}
+KOKKOS_INLINE_FUNCTION float max(float a, float b) {
+#if defined(__CUDA_ARCH__)
+  return ::fmaxf(a, b);
+#else
+  return a < b ? b : a;
+#endif
+}
+KOKKOS_INLINE_FUNCTION float clamp(float x, float lower, float upper) { return math::min(math::max(x, lower), upper); }
 }  // namespace math
 
 }  // namespace brickwork

@@ -4,11 +4,12 @@
 //
 // With design variable rho, filter H and projection P: rho^ = H rho, rho~ = P(rho^); dc/drho^ = P'(rho^) dc/drho~ and
 // dc/drho = H^T dc/drho^, the volume likewise. The update is rho <- g s within [rho - move, rho + move] and [lower, 1],
-// where g = rho sqrt(-(dc/drho) / (dv/drho)) and s = multiplier^(-1/2) such that the mean of rho~ is the volume fraction.
+// where g = rho sqrt(-(dc/drho) / (dv/drho)) and s = multiplier^(-1/2) such that the mean of rho~ is the volume
+// fraction.
 //
 // Per cell, with S bytes a value (memory traffic; neighbours come from the cache): project() 2 S; sensitivities() 5 S;
-// update() 4 S, then 2 S for every round of four multipliers, usually three rounds, and 3 S. Only the design variable is
-// kept; every other field is the caller's, so that it can be one that a solver needs in between.
+// update() 4 S, then 2 S for every round of four multipliers, usually three rounds, and 3 S. Only the design variable
+// is kept; every other field is the caller's, so that it can be one that a solver needs in between.
 #pragma once
 
 #include "brickwork/core/sums.hpp"
@@ -30,7 +31,8 @@ struct DesignUpdate {
   int rounds = 0;     ///< passes that the search for the multiplier took
 };
 
-/// Bounds on the sensitivities of an update, in the units of sensitivities(); they count where `compliance` is negative.
+/// Bounds on the sensitivities of an update, in the units of sensitivities(); they count where `compliance` is
+/// negative.
 struct SensitivityFloor {
   double compliance = 0;  ///< dc <= compliance
   double volume = 0;      ///< dv >= volume
@@ -47,7 +49,8 @@ class SimpDesign {
 
   /// Starts from the volume fraction everywhere but in passive cells.
   /// \param passive  per cell 0 active, 1 solid, 2 void; empty where there is none
-  SimpDesign(ExecutionSpace const& space, BoxGrid const& grid, SimpProblem const& problem, marks_type const& passive = {});
+  SimpDesign(ExecutionSpace const& space, BoxGrid const& grid, SimpProblem const& problem,
+             marks_type const& passive = {});
 
   /// The design variable, extent (cells).
   field_type const& variable() const { return design_; }

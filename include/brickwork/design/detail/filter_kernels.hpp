@@ -148,7 +148,8 @@ struct CompactFilter {
         factor[j][i] = in_x[i].exists && in_y[j].exists ? Real(1) : Real(0);
       }
     int const column = x + nx * y, layer = nx * ny;
-    // All layers but the outermost share their totals.
+    // Few cells need totals other than those of the interior: the outermost layers, and neighbours of the other faces.
+    bool const far_from_sides = x >= 2 && x < nx - 2 && y >= 2 && y < ny - 2;
     Real const inner = Transposed ? Real(1) : 1 / filter_total(s, x, y, nz / 2);
 
     Real pending[M] = {}, below[M] = {};  // of the cell last met without its upper layer; of the layer last met
@@ -158,10 +159,12 @@ struct CompactFilter {
       Real same[M] = {}, off[M] = {};
       if (in_z.exists) {
         if (Transposed && (at == first - 1 || z <= 1 || z == nz - 1)) {
+          bool const alike = far_from_sides && z >= 1 && z < nz - 1;
+          Real const common = 1 / filter_total(s, x, y, z);
           for (int j = 0; j < 3; ++j)
             for (int i = 0; i < 3; ++i)
               if (in_x[i].exists && in_y[j].exists)
-                factor[j][i] = 1 / filter_total(s, x + in_x[i].step, y + in_y[j].step, z);
+                factor[j][i] = alike ? common : 1 / filter_total(s, x + in_x[i].step, y + in_y[j].step, z);
         }
         Real group[4][M] = {};  // sums of equal distance: centre, x, y, corners
         for (int j = 0; j < 3; ++j)
@@ -178,9 +181,7 @@ struct CompactFilter {
       }
       if (at > first) {
         Real result[M];
-        Real const inverse = Transposed                    ? Real(1)
-                             : (at == 1 || at == nz)       ? 1 / filter_total(s, x, y, at - 1)
-                                                           : inner;
+        Real const inverse = Transposed ? Real(1) : (at == 1 || at == nz) ? 1 / filter_total(s, x, y, at - 1) : inner;
         for (int m = 0; m < M; ++m) result[m] = (pending[m] + off[m]) * inverse;
         consume(column + layer * (at - 1), result, sums);
       }

@@ -80,7 +80,8 @@ class RootSearch {
     double root = interpolated(above);
     if (!(root > low && root < high)) root = low + width * f_low / (f_low - f_high);
     double const margin = width * std::clamp(width, 1e-5, 0.0625);
-    double const left = std::max(root - margin, 0.5 * (low + root)), right = std::min(root + margin, 0.5 * (root + high));
+    double const left = std::max(root - margin, 0.5 * (low + root)),
+                 right = std::min(root + margin, 0.5 * (root + high));
     points_ = {left, root, right, left - low > high - right ? 0.5 * (low + left) : 0.5 * (right + high)};
   }
 
