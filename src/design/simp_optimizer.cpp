@@ -65,10 +65,9 @@ index_t simp_bytes(SimpProblem const& problem, int real_bytes) {
   index_t const fields = problem.schedule.select_best ? 2 : 1;
   index_t const per_cell = fields * real_bytes + (problem.passive.empty() ? 0 : 1);
   Hex8Matrix const stiffness = simp_stiffness(problem, grid);
-  return per_cell * grid.cell_count() +
-         state_solver_bytes<Kokkos::DefaultExecutionSpace>(
-             grid, load_case_count(problem), state_method(stiffness, problem.solver), problem.solver,
-             state_kernels(stiffness, problem.solver), real_bytes);
+  return per_cell * grid.cell_count() + state_solver_bytes<Kokkos::DefaultExecutionSpace>(
+                                            grid, load_case_count(problem), state_method(stiffness, problem.solver),
+                                            problem.solver, state_kernels(stiffness, problem.solver), real_bytes);
 }
 
 ElasticityKernel simp_kernel(SimpProblem const& problem) {
