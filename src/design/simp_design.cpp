@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "brickwork/core/check.hpp"
 #include "brickwork/core/for_each.hpp"
@@ -31,8 +32,7 @@ SimpDesign<ExecutionSpace, Real>::SimpDesign(ExecutionSpace const& space, BoxGri
       design_(allocate<field_type>(space, "brickwork::SimpDesign::design", cells_)),
       sums_(space),
       totals_(allocate<Kokkos::View<double*, memory_space>>(space, "brickwork::SimpDesign::totals",
-                                                            RootSearch::points_per_round)),
-      host_totals_(Kokkos::create_mirror_view(totals_)) {
+                                                            RootSearch::points_per_round)) {
   for_each("brickwork::SimpDesign::start", space, cells_,
            detail::SetDesign<Real>{passive_.data(), nullptr, static_cast<Real>(target_), design_.data()});
 }
@@ -55,10 +55,10 @@ void SimpDesign<ExecutionSpace, Real>::set_stage(ExecutionSpace const& space, Sc
 template <class ExecutionSpace, class Real>
 template <int N>
 std::array<double, N> SimpDesign<ExecutionSpace, Real>::totals(ExecutionSpace const& space) const {
-  Kokkos::deep_copy(space, host_totals_, totals_);
-  fence(space, "brickwork::SimpDesign::totals");
   std::array<double, N> values;
-  std::copy_n(host_totals_.data(), N, values.begin());
+  Kokkos::View<double*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const host(values.data(), N);
+  Kokkos::deep_copy(space, host, Kokkos::subview(totals_, std::make_pair(0, N)));
+  fence(space, "brickwork::SimpDesign::totals");
   Communicator{}.sum(values.data(), N);
   return values;
 }

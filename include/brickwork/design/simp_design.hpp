@@ -12,6 +12,8 @@
 // is kept; every other field is the caller's, so that it can be one that a solver needs in between.
 #pragma once
 
+#include <array>
+
 #include "brickwork/core/sums.hpp"
 #include "brickwork/design/filter.hpp"
 #include "brickwork/design/simp_problem.hpp"
@@ -102,7 +104,6 @@ class SimpDesign {
   bool updated_ = false;
   SumWorkspace<ExecutionSpace> sums_;
   Kokkos::View<double*, memory_space> totals_;
-  typename Kokkos::View<double*, memory_space>::HostMirror host_totals_;
 };
 
 }  // namespace brickwork
