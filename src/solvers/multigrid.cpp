@@ -276,10 +276,11 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     level.stencil.half = level.nodes > half_nodes;
     index_t const others = 21 * level.nodes;
     if (level.stencil.half) {
-      level.words = allocate<decltype(level.words)>(space, "brickwork::ElasticityMultigrid::blocks", 117 * level.nodes);
+      level.words = allocate<decltype(level.words)>(space, "brickwork::ElasticityMultigrid::blocks",
+                                                    detail::half_words * level.nodes);
     }
     level.entries = allocate<float_view>(space, "brickwork::ElasticityMultigrid::stencil",
-                                         others + (level.stencil.half ? 0 : 234 * level.nodes));
+                                         others + (level.stencil.half ? 54 : 234) * level.nodes);
     level.stencil.words = level.words.data();
     level.stencil.row_sum = level.entries.data();
     level.stencil.diagonal = level.entries.data() + 9 * level.nodes;
@@ -603,7 +604,7 @@ index_t ElasticityMultigrid<ExecutionSpace>::bytes(BoxGrid const& grid, bool con
       total += 4 * nodes + 4 * at.cell_count();
       if (3 * stride * others > 3 * grid.node_count()) total += 12 * stride * others;
     } else {
-      total += (nodes > half_nodes ? 468 : 936) * nodes + 84 * nodes + 12 * stride * others;
+      total += (nodes > half_nodes ? 576 : 936) * nodes + 84 * nodes + 12 * stride * others;
     }
     if (l + 1 == matrix_free_levels(count) && constrained) total += at.cell_count();
   }

@@ -5,12 +5,15 @@
 //
 // In this difference form R vanishes (exactly: it is set to zero) wherever no constraint is near, so that translations
 // stay in the null space whatever the blocks are rounded to. That is what makes BF16 blocks usable: with a rounded row
-// sum every cell would stand on a spring of 2^-9 of its stiffness (specs: multigrid, recipe 2).
+// sum every cell would stand on a spring of 2^-9 of its stiffness (specs: multigrid, recipe 2). Rotations and uniform
+// strains need more, since their products are small beside the blocks and the more so the finer the grid: the six
+// blocks along the axes are kept in FP32 and take over the first moments of what rounding took from the others, so
+// that the product of every linear field is that of the unrounded blocks.
 //
-// Storage per node: the off-diagonal blocks in BF16 (468 bytes) or FP32 (936), R in FP32 (36), the diagonal block and
-// the scaled inverse of it (symmetric, 24 each). Entry-major: neighbouring nodes are neighbours in memory. Blocks that
-// reach outside of the grid are zero; vectors carry zeros before and behind (stencil_margin()), so that the product
-// needs no bounds checks; on periodic axes it wraps indices instead.
+// Storage per node: the off-diagonal blocks in FP32 (936 bytes), or twenty in BF16 and six in FP32 (576); R in FP32
+// (36), the diagonal block and the scaled inverse of it (symmetric, 24 each). Entry-major: neighbouring nodes are
+// neighbours in memory. Blocks that reach outside of the grid are zero; vectors carry zeros before and behind
+// (stencil_margin()), so that the product needs no bounds checks; on periodic axes it wraps indices instead.
 //
 // Constrained components (mask) and components without stiffness have zero rows, columns and inverses: vectors that
 // are zero there stay so.
@@ -73,29 +76,44 @@ inline index_t stencil_margin(BoxGrid const& grid) {
 /// The neighbours of slot q = 0..25 (the centre, 13 of 27, is left out), x fastest.
 KOKKOS_FORCEINLINE_FUNCTION constexpr int slot_position(int q) { return q < 13 ? q : q + 1; }
 
+/// The place of a slot among the blocks of one precision: the six along the axes are 0..5 in -z, -y, -x, x, y, z, the
+/// other twenty 0..19 in their order.
+KOKKOS_FORCEINLINE_FUNCTION constexpr bool slot_on_axis(int q) {
+  return q == 4 || q == 10 || q == 12 || q == 13 || q == 15 || q == 21;
+}
+KOKKOS_FORCEINLINE_FUNCTION constexpr int axis_place(int q) {
+  return (q > 4) + (q > 10) + (q > 12) + (q > 13) + (q > 15);
+}
+KOKKOS_FORCEINLINE_FUNCTION constexpr int other_place(int q) {
+  return q - (q > 4) - (q > 10) - (q > 12) - (q > 13) - (q > 15) - (q > 21);
+}
+inline constexpr int half_words = 90;  // of twenty blocks
+
 /// What the kernels read of a stencil.
 struct StencilData {
   NodeBox box;
   std::uint32_t nodes = 0;
   bool half = false;               ///< BF16
-  std::uint32_t* words = nullptr;  ///< BF16: [117][nodes] pairs; entries 0..7 of slot q in words 4 q .. 4 q + 3, the
-                                   ///< ninth in half q & 1 of word 104 + q / 2
-  float* full = nullptr;           ///< FP32: [26][9][nodes]
+  std::uint32_t* words = nullptr;  ///< BF16: [90][nodes] pairs; entries 0..7 of the block at place p in words 4 p ..
+                                   ///< 4 p + 3, the ninth in half p & 1 of word 80 + p / 2
+  float* full = nullptr;           ///< FP32: [26][9][nodes] by slot, or with BF16 [6][9][nodes] by place
   float* row_sum = nullptr;        ///< [9][nodes]
   float* diagonal = nullptr;       ///< [6][nodes]: xx, yy, zz, yz, xz, xy
   float* inverse = nullptr;        ///< [6][nodes]: of the diagonal block, over the bound of the spectrum
 
   KOKKOS_FORCEINLINE_FUNCTION void load(int q, std::uint32_t node, float (&a)[9], bool in_half) const {
-    if (in_half) {
+    if (in_half && !slot_on_axis(q)) {
+      int const p = other_place(q);
       for (int w = 0; w < 4; ++w) {
-        std::uint32_t const word = words[static_cast<index_t>(4 * q + w) * nodes + node];
+        std::uint32_t const word = words[static_cast<index_t>(4 * p + w) * nodes + node];
         a[2 * w] = bf16_low(word);
         a[2 * w + 1] = bf16_high(word);
       }
-      std::uint32_t const word = words[static_cast<index_t>(104 + q / 2) * nodes + node];
-      a[8] = (q & 1) ? bf16_high(word) : bf16_low(word);
+      std::uint32_t const word = words[static_cast<index_t>(80 + p / 2) * nodes + node];
+      a[8] = (p & 1) ? bf16_high(word) : bf16_low(word);
     } else {
-      for (int e = 0; e < 9; ++e) a[e] = full[static_cast<index_t>(9 * q + e) * nodes + node];
+      int const p = in_half ? axis_place(q) : q;
+      for (int e = 0; e < 9; ++e) a[e] = full[static_cast<index_t>(9 * p + e) * nodes + node];
     }
   }
 };
@@ -358,19 +376,21 @@ struct StencilKernel {
       }
     for (int q = 0; q < 26; ++q) {
       float a[9][width], difference[3][width];
-      if constexpr (Half) {
+      if (Half && !slot_on_axis(q)) {
+        int const p = other_place(q);
         for (int w = 0; w < 4; ++w) {
-          std::uint32_t const* const word = stencil.words + static_cast<index_t>(4 * q + w) * stencil.nodes + first;
+          std::uint32_t const* const word = stencil.words + static_cast<index_t>(4 * p + w) * stencil.nodes + first;
           for (int n = 0; n < width; ++n) {
             a[2 * w][n] = bf16_low(word[n]);
             a[2 * w + 1][n] = bf16_high(word[n]);
           }
         }
-        std::uint32_t const* const word = stencil.words + static_cast<index_t>(104 + q / 2) * stencil.nodes + first;
-        for (int n = 0; n < width; ++n) a[8][n] = (q & 1) ? bf16_high(word[n]) : bf16_low(word[n]);
+        std::uint32_t const* const word = stencil.words + static_cast<index_t>(80 + p / 2) * stencil.nodes + first;
+        for (int n = 0; n < width; ++n) a[8][n] = (p & 1) ? bf16_high(word[n]) : bf16_low(word[n]);
       } else {
+        int const p = Half ? axis_place(q) : q;
         for (int e = 0; e < 9; ++e) {
-          float const* const entry = stencil.full + static_cast<index_t>(9 * q + e) * stencil.nodes + first;
+          float const* const entry = stencil.full + static_cast<index_t>(9 * p + e) * stencil.nodes + first;
           for (int n = 0; n < width; ++n) a[e][n] = entry[n];
         }
       }

@@ -190,22 +190,29 @@ struct AssembleStencil {
       Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename ExecutionSpace::memory_space>::accessible;
   static constexpr int lanes = on_host ? 1 : 32;
   static constexpr int rows = on_host ? 1 : 9;
-  static constexpr int scratch_bytes = static_cast<int>(sizeof(float)) * 10 * lanes * rows + 8;
+  // Per thread: the row sum, whether a constraint is near, and the first moments of what rounding took.
+  static constexpr int shared_values = 9 + 1 + 27;
+  static constexpr int scratch_bytes = static_cast<int>(sizeof(float)) * shared_values * lanes * rows + 8;
 
   Galerkin galerkin;
   StencilData to;
 
-  KOKKOS_FUNCTION void store(int q, std::uint32_t node, float const (&a)[9]) const {
-    if (!to.half) {
-      for (int e = 0; e < 9; ++e) to.full[static_cast<index_t>(9 * q + e) * to.nodes + node] = a[e];
+  // Stores a block; `lost` = what rounding took from it.
+  KOKKOS_FUNCTION void store(int q, std::uint32_t node, float const (&a)[9], float (&lost)[9]) const {
+    for (float& entry : lost) entry = 0;
+    if (!to.half || slot_on_axis(q)) {
+      int const p = to.half ? axis_place(q) : q;
+      for (int e = 0; e < 9; ++e) to.full[static_cast<index_t>(9 * p + e) * to.nodes + node] = a[e];
       return;
     }
+    for (int e = 0; e < 9; ++e) lost[e] = a[e] - round_to_bf16(a[e]);
+    int const p = other_place(q);
     for (int w = 0; w < 4; ++w)
-      to.words[static_cast<index_t>(4 * q + w) * to.nodes + node] = bf16_bits(a[2 * w]) | bf16_bits(a[2 * w + 1]) << 16;
-    // Two slots share a word, and different threads may hold them.
+      to.words[static_cast<index_t>(4 * p + w) * to.nodes + node] = bf16_bits(a[2 * w]) | bf16_bits(a[2 * w + 1]) << 16;
+    // Two blocks share a word, and different threads may hold them.
     auto* const halves =
-        reinterpret_cast<std::uint16_t*>(to.words + static_cast<index_t>(104 + q / 2) * to.nodes + node);
-    halves[q & 1] = static_cast<std::uint16_t>(bf16_bits(a[8]));
+        reinterpret_cast<std::uint16_t*>(to.words + static_cast<index_t>(80 + p / 2) * to.nodes + node);
+    halves[p & 1] = static_cast<std::uint16_t>(bf16_bits(a[8]));
   }
 
   KOKKOS_FUNCTION void operator()(member_type const& team) const {
@@ -216,6 +223,7 @@ struct AssembleStencil {
         static_cast<std::uint32_t>(team.league_rank()) * lanes + static_cast<std::uint32_t>(lane);
     bool const active = node < to.nodes;
     float total[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+    float moment[27] = {};
     bool plain = true;
     if (active) {
       constexpr int each = 27 / rows;
@@ -232,22 +240,41 @@ struct AssembleStencil {
             to.inverse[static_cast<index_t>(e) * to.nodes + node] = inverse[e];
           }
         } else {
-          store(position < 13 ? position : position - 1, node, a);
+          float lost[9];
+          store(position < 13 ? position : position - 1, node, a, lost);
+          int const offset[3] = {position % 3 - 1, position / 3 % 3 - 1, position / 9 - 1};
+          for (int axis = 0; axis < 3; ++axis)
+            for (int e = 0; e < 9; ++e) moment[9 * axis + e] += static_cast<float>(offset[axis]) * lost[e];
         }
       }
     }
-    for (int e = 0; e < 9; ++e) scratch[(e * rows + part) * lanes + lane] = total[e];
-    scratch[(9 * rows + part) * lanes + lane] = plain ? 1.0f : 0.0f;
+    auto const at = [&](int value, int thread) -> float& { return scratch[(value * rows + thread) * lanes + lane]; };
+    for (int e = 0; e < 9; ++e) at(e, part) = total[e];
+    at(9, part) = plain ? 1.0f : 0.0f;
+    if (to.half)
+      for (int e = 0; e < 27; ++e) at(10 + e, part) = moment[e];
     team.team_barrier();
-    // A row sum that must be zero is zero, not rounding.
-    if (active && part == 0) {
-      bool all_plain = true;
-      for (int other = 0; other < rows; ++other)
-        all_plain = all_plain && scratch[(9 * rows + other) * lanes + lane] == 1.0f;
+    if (!active || part != 0) return;
+    bool all_plain = true;
+    for (int other = 0; other < rows; ++other) all_plain = all_plain && at(9, other) == 1.0f;
+    for (int e = 0; e < 9; ++e) {
+      float sum = 0;
+      for (int other = 0; other < rows; ++other) sum += at(e, other);
+      // A row sum that must be zero is zero, not rounding.
+      to.row_sum[static_cast<index_t>(e) * to.nodes + node] = all_plain ? 0.0f : sum;
+    }
+    if (!to.half || !all_plain) return;
+    int p[3];
+    to.box.position(node, p);
+    for (int axis = 0; axis < 3; ++axis) {
+      int next = p[axis] + 1, previous = p[axis] - 1;
+      bool const has_next = to.box.wrap(axis, next), has_previous = to.box.wrap(axis, previous);
+      float const share = has_next && has_previous ? 0.5f : 1.0f;
       for (int e = 0; e < 9; ++e) {
         float sum = 0;
-        for (int other = 0; other < rows; ++other) sum += scratch[(e * rows + other) * lanes + lane];
-        to.row_sum[static_cast<index_t>(e) * to.nodes + node] = all_plain ? 0.0f : sum;
+        for (int other = 0; other < rows; ++other) sum += at(10 + 9 * axis + e, other);
+        if (has_next) to.full[static_cast<index_t>(9 * (3 + axis) + e) * to.nodes + node] += share * sum;
+        if (has_previous) to.full[static_cast<index_t>(9 * (2 - axis) + e) * to.nodes + node] -= share * sum;
       }
     }
   }
