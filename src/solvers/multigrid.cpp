@@ -18,9 +18,6 @@ namespace {
 
 using detail::VectorRef;
 
-// Stencils of more nodes than this are kept in BF16: their memory counts, and bandwidth bounds them.
-constexpr index_t half_nodes = 60000;
-
 template <class ExecutionSpace>
 constexpr bool on_host =
     Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename ExecutionSpace::memory_space>::accessible;
@@ -136,11 +133,12 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     SpectralBounds bounds{};
     // stencil
     detail::StencilData stencil;
-    Kokkos::View<std::uint32_t*, memory_space> words;
-    float_view entries;
+    float_view blocks, entries;
+    Kokkos::View<std::uint8_t*, memory_space> flags;    // near a constraint; kept while the hierarchy is set up
+    Kokkos::View<std::uint32_t*, memory_space> listed;  // the nodes flagged
     // the product with this level's cells in the next level's stencil
     Kokkos::View<std::uint8_t*, memory_space> dirty;
-    float_view stiffness, products;
+    float_view stiffness, products, coefficients;
     // vectors: right-hand side, the two preconditioned vectors, A c1, temporary
     VectorRef b, c1, c2, v, t;
     float_view b_storage, storage;
@@ -178,6 +176,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
       }
     }
     make_products(space, levels_[static_cast<std::size_t>(free_levels - 1)]);
+    list_constrained(space);
     make_vectors(space);
     dense_ = detail::DenseInverse<ExecutionSpace>(space, levels_.back().stencil);
     fence(space, "brickwork::ElasticityMultigrid::ElasticityMultigrid");
@@ -205,11 +204,11 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
       }
       Level const& finer = levels_[static_cast<std::size_t>(l - 1)];
       if (finer.matrix_free) {
-        assemble_from_cells(space, finer, level);
+        detail::assemble_stencil("brickwork::ElasticityMultigrid::update::galerkin_cells", space,
+                                 cell_galerkin(finer, level), level.stencil, level.listed);
       } else {
-        detail::StencilGalerkin galerkin{finer.stencil, {}, level.box, mask_of(level)};
-        std::copy(finer.factor.begin(), finer.factor.end(), galerkin.factor);
-        detail::assemble_stencil("brickwork::ElasticityMultigrid::update::galerkin", space, galerkin, level.stencil);
+        detail::assemble_stencil("brickwork::ElasticityMultigrid::update::galerkin", space,
+                                 stencil_galerkin(finer, level), level.stencil, level.listed);
       }
       if (l + 1 < count) bound_spectrum(space, level);
     }
@@ -273,19 +272,43 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
   void make_stencil(ExecutionSpace const& space, Level& level) {
     level.stencil.box = level.box;
     level.stencil.nodes = static_cast<std::uint32_t>(level.nodes);
-    level.stencil.half = level.nodes > half_nodes;
-    index_t const others = 21 * level.nodes;
-    if (level.stencil.half) {
-      level.words = allocate<decltype(level.words)>(space, "brickwork::ElasticityMultigrid::blocks",
-                                                    detail::half_words * level.nodes);
-    }
-    level.entries = allocate<float_view>(space, "brickwork::ElasticityMultigrid::stencil",
-                                         others + (level.stencil.half ? 54 : 234) * level.nodes);
-    level.stencil.words = level.words.data();
+    index_t const margin = detail::stencil_margin(level.grid);
+    level.stencil.stride = level.nodes + margin;
+    level.blocks = allocate<float_view>(space, "brickwork::ElasticityMultigrid::blocks",
+                                        9 * detail::forward_blocks * level.stencil.stride);
+    level.entries = allocate<float_view>(space, "brickwork::ElasticityMultigrid::stencil", 21 * level.nodes);
+    level.stencil.blocks = level.blocks.data() + margin;
     level.stencil.row_sum = level.entries.data();
     level.stencil.diagonal = level.entries.data() + 9 * level.nodes;
     level.stencil.inverse = level.entries.data() + 15 * level.nodes;
-    level.stencil.full = level.entries.data() + others;
+  }
+
+  // The nodes of stencil levels that constraints are near to: they do not move with the design.
+  void list_constrained(ExecutionSpace const& space) {
+    for (std::size_t l = 1; l < levels_.size(); ++l) {
+      Level& level = levels_[l];
+      if (level.matrix_free || level.mask.extent(0) == 0) continue;
+      level.flags =
+          allocate<decltype(level.flags)>(space, "brickwork::ElasticityMultigrid::near_constraints", level.nodes);
+      Level const& finer = levels_[l - 1];
+      auto const flag = [&](auto const& galerkin) {
+        using Galerkin = std::decay_t<decltype(galerkin)>;
+        Kokkos::parallel_for("brickwork::ElasticityMultigrid::near_constraints", range(space, level.nodes),
+                             detail::FlagConstrained<Galerkin>{galerkin, level.flags.data()});
+      };
+      if (finer.matrix_free) {
+        flag(cell_galerkin(finer, level));
+      } else {
+        flag(stencil_galerkin(finer, level));
+      }
+      fence(space, "brickwork::ElasticityMultigrid::near_constraints");
+      auto const flags = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, level.flags);
+      std::vector<std::uint32_t> listed;
+      for (std::size_t node = 0; node < flags.extent(0); ++node)
+        if (flags(node)) listed.push_back(static_cast<std::uint32_t>(node));
+      level.listed = upload<decltype(level.listed)>(listed, "brickwork::ElasticityMultigrid::constrained_nodes");
+    }
+    for (Level& level : levels_) level.flags = {};
   }
 
   void make_products(ExecutionSpace const& space, Level& level) {
@@ -298,6 +321,29 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
             for (std::size_t e = 0; e < 3; ++e) table.push_back(static_cast<float>(product[3 * a + d][3 * b + e]));
     for (auto const& row : level.matrix_free->stiffness())
       for (double entry : row) stiffness.push_back(static_cast<float>(entry));
+    // The moduli around a node in its blocks: cell c in {0, 1} per axis (behind, ahead), child o of it.
+    std::vector<float> coefficients(14 * 64 * 9, 0.0f);
+    for (int position = detail::center_position; position < 27; ++position)
+      for (int m = 0; m < 64; ++m) {
+        int const at[3] = {m % 4, m / 4 % 4, m / 16};
+        int const s[3] = {position % 3 - 1, position / 3 % 3 - 1, position / 9 - 1};
+        int a = 0, b = 0, o = 0;
+        bool exists = true;
+        for (int axis = 0; axis < 3; ++axis) {
+          int const factor = level.factor[static_cast<std::size_t>(axis)];
+          int const cell = at[axis] / factor;  // behind: the node is its upper corner
+          int const corner = 1 - cell, other = corner + s[axis];
+          exists = exists && cell <= 1 && other >= 0 && other <= 1;
+          a |= corner << axis;
+          b |= (other & 1) << axis;
+          o |= at[axis] % factor << axis;
+        }
+        if (!exists) continue;
+        for (std::size_t e = 0; e < 9; ++e)
+          coefficients[static_cast<std::size_t>(64 * (position - detail::center_position) + m) * 9 + e] =
+              table[static_cast<std::size_t>(9 * (b + 8 * (a + 8 * o))) + e];
+      }
+    level.coefficients = upload<float_view>(coefficients, "brickwork::ElasticityMultigrid::coefficients");
     level.products = upload<float_view>(table, "brickwork::ElasticityMultigrid::child_products");
     level.stiffness = upload<float_view>(stiffness, "brickwork::ElasticityMultigrid::cell_stiffness");
     if (level.mask.extent(0) == 0) return;
@@ -348,13 +394,14 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     for_each("brickwork::ElasticityMultigrid::update::mean_moduli", space, coarse.grid.cell_count(), mean);
   }
 
-  void assemble_from_cells(ExecutionSpace const& space, Level const& fine, Level const& coarse) {
+  detail::CellGalerkin cell_galerkin(Level const& fine, Level const& coarse) const {
     detail::CellGalerkin galerkin;
     galerkin.moduli = fine.matrix_free->moduli().data();
     galerkin.mask = mask_of(fine);
     galerkin.dirty = galerkin.mask ? fine.dirty.data() : nullptr;
     galerkin.stiffness = fine.stiffness.data();
     galerkin.products = fine.products.data();
+    galerkin.coefficients = fine.coefficients.data();
     galerkin.fine = fine.box;
     galerkin.coarse = coarse.box;
     for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -363,7 +410,14 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
       galerkin.factor[axis] = fine.factor[axis];
     }
     galerkin.coarse_mask = mask_of(coarse);
-    detail::assemble_stencil("brickwork::ElasticityMultigrid::update::galerkin_cells", space, galerkin, coarse.stencil);
+    return galerkin;
+  }
+
+  detail::StencilGalerkin stencil_galerkin(Level const& fine, Level const& coarse) const {
+    detail::StencilGalerkin galerkin{
+        fine.stencil, {}, coarse.box, mask_of(coarse), fine.flags.extent(0) > 0 ? fine.flags.data() : nullptr};
+    std::copy(fine.factor.begin(), fine.factor.end(), galerkin.factor);
+    return galerkin;
   }
 
   void bound_spectrum(ExecutionSpace const& space, Level const& level) {
@@ -604,7 +658,7 @@ index_t ElasticityMultigrid<ExecutionSpace>::bytes(BoxGrid const& grid, bool con
       total += 4 * nodes + 4 * at.cell_count();
       if (3 * stride * others > 3 * grid.node_count()) total += 12 * stride * others;
     } else {
-      total += (nodes > half_nodes ? 576 : 936) * nodes + 84 * nodes + 12 * stride * others;
+      total += 468 * (nodes + detail::stencil_margin(at)) + 84 * nodes + 12 * stride * others;
     }
     if (l + 1 == matrix_free_levels(count) && constrained) total += at.cell_count();
   }

@@ -32,6 +32,8 @@ template <class ExecutionSpace, class Functor>
 void for_each(char const* label, ExecutionSpace const& space, index_t count, Functor const& functor) {
   if constexpr (Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename ExecutionSpace::memory_space>::accessible) {
     Kokkos::parallel_for(label, range(space, count), functor);
+  } else if (count < index_t(1) << 18) {
+    Kokkos::parallel_for(label, range(space, count), functor);  // too few to fill a GPU four by four
   } else {
     constexpr int indices = 4;
     index_t const stride = (count + indices * 32 - 1) / (indices * 32) * 32;  // whole warps

@@ -4,22 +4,23 @@
 //   (A x)_i = R_i x_i + sum over the 26 neighbours j of A_ij (x_j - x_i),   R_i = sum_j A_ij
 //
 // In this difference form R vanishes (exactly: it is set to zero) wherever no constraint is near, so that translations
-// stay in the null space whatever the blocks are rounded to. That is what makes BF16 blocks usable: with a rounded row
-// sum every cell would stand on a spring of 2^-9 of its stiffness (specs: multigrid, recipe 2). Rotations and uniform
-// strains need more, since their products are small beside the blocks and the more so the finer the grid: the six
-// blocks along the axes are kept in FP32 and take over the first moments of what rounding took from the others, so
-// that the product of every linear field is that of the unrounded blocks.
+// stay in the null space whatever rounding does to the blocks.
 //
-// Storage per node: the off-diagonal blocks in FP32 (936 bytes), or twenty in BF16 and six in FP32 (576); R in FP32
-// (36), the diagonal block and the scaled inverse of it (symmetric, 24 each). Entry-major: neighbouring nodes are
-// neighbours in memory. Blocks that reach outside of the grid are zero; vectors carry zeros before and behind
-// (stencil_margin()), so that the product needs no bounds checks; on periodic axes it wraps indices instead.
+// Storage per node, all in FP32: the blocks of the thirteen forward neighbours (468 bytes; those of the backward ones
+// are their transposes, so that the operator is symmetric to the bit), R (36), the diagonal block and the scaled
+// inverse of it (symmetric, 24 each). The blocks are not rounded to 16 bits: an operator with rounded blocks gives
+// rotations an energy of 2^-9 of the stiffness, the same everywhere, beside which the bending of a body of n cells,
+// about 1/n^2, vanishes (k = 320, V-cycle: 46 iterations with BF16 blocks). Half of the blocks in FP32 takes no more
+// memory than all of them in 16 bits.
+//
+// Entry-major: neighbouring nodes are neighbours in memory. Blocks that reach outside of the grid are zero, blocks and
+// vectors carry zeros before their first node (vectors behind their last, too: stencil_margin()), so that the product
+// needs no bounds checks; on periodic axes it wraps indices instead.
 //
 // Constrained components (mask) and components without stiffness have zero rows, columns and inverses: vectors that
 // are zero there stay so.
 #pragma once
 
-#include "brickwork/core/bfloat16.hpp"
 #include "brickwork/core/sums.hpp"
 #include "brickwork/fem/hex8_stiffness.hpp"
 #include "brickwork/mesh/box_grid.hpp"
@@ -73,47 +74,29 @@ inline index_t stencil_margin(BoxGrid const& grid) {
   return m[0] * m[1] + m[0] + 1;
 }
 
-/// The neighbours of slot q = 0..25 (the centre, 13 of 27, is left out), x fastest.
-KOKKOS_FORCEINLINE_FUNCTION constexpr int slot_position(int q) { return q < 13 ? q : q + 1; }
-
-/// The place of a slot among the blocks of one precision: the six along the axes are 0..5 in -z, -y, -x, x, y, z, the
-/// other twenty 0..19 in their order.
-KOKKOS_FORCEINLINE_FUNCTION constexpr bool slot_on_axis(int q) {
-  return q == 4 || q == 10 || q == 12 || q == 13 || q == 15 || q == 21;
-}
-KOKKOS_FORCEINLINE_FUNCTION constexpr int axis_place(int q) {
-  return (q > 4) + (q > 10) + (q > 12) + (q > 13) + (q > 15);
-}
-KOKKOS_FORCEINLINE_FUNCTION constexpr int other_place(int q) {
-  return q - (q > 4) - (q > 10) - (q > 12) - (q > 13) - (q > 15) - (q > 21);
-}
-inline constexpr int half_words = 90;  // of twenty blocks
+/// Positions 0..26 of the neighbourhood, x fastest; 13 is the node itself, from 14 on they are forward.
+inline constexpr int center_position = 13;
+inline constexpr int forward_blocks = 13;
 
 /// What the kernels read of a stencil.
 struct StencilData {
   NodeBox box;
   std::uint32_t nodes = 0;
-  bool half = false;               ///< BF16
-  std::uint32_t* words = nullptr;  ///< BF16: [90][nodes] pairs; entries 0..7 of the block at place p in words 4 p ..
-                                   ///< 4 p + 3, the ninth in half p & 1 of word 80 + p / 2
-  float* full = nullptr;           ///< FP32: [26][9][nodes] by slot, or with BF16 [6][9][nodes] by place
-  float* row_sum = nullptr;        ///< [9][nodes]
-  float* diagonal = nullptr;       ///< [6][nodes]: xx, yy, zz, yz, xz, xy
-  float* inverse = nullptr;        ///< [6][nodes]: of the diagonal block, over the bound of the spectrum
+  index_t stride = 0;         ///< between the entries of the blocks: nodes and their margin
+  float* blocks = nullptr;    ///< [13][9][stride], the first node's entry: positions 14..26
+  float* row_sum = nullptr;   ///< [9][nodes]
+  float* diagonal = nullptr;  ///< [6][nodes]: xx, yy, zz, yz, xz, xy
+  float* inverse = nullptr;   ///< [6][nodes]: of the diagonal block, over the bound of the spectrum
 
-  KOKKOS_FORCEINLINE_FUNCTION void load(int q, std::uint32_t node, float (&a)[9], bool in_half) const {
-    if (in_half && !slot_on_axis(q)) {
-      int const p = other_place(q);
-      for (int w = 0; w < 4; ++w) {
-        std::uint32_t const word = words[static_cast<index_t>(4 * p + w) * nodes + node];
-        a[2 * w] = bf16_low(word);
-        a[2 * w + 1] = bf16_high(word);
-      }
-      std::uint32_t const word = words[static_cast<index_t>(80 + p / 2) * nodes + node];
-      a[8] = (p & 1) ? bf16_high(word) : bf16_low(word);
+  /// The block of `node` and its neighbour at a position other than the centre.
+  KOKKOS_FORCEINLINE_FUNCTION void load(int position, index_t node, index_t neighbour, float (&a)[9]) const {
+    if (position > center_position) {
+      float const* const from = blocks + 9 * (position - 14) * stride + node;
+      for (int e = 0; e < 9; ++e) a[e] = from[e * stride];
     } else {
-      int const p = in_half ? axis_place(q) : q;
-      for (int e = 0; e < 9; ++e) a[e] = full[static_cast<index_t>(9 * p + e) * nodes + node];
+      float const* const from = blocks + 9 * (12 - position) * stride + neighbour;
+      for (int d = 0; d < 3; ++d)
+        for (int e = 0; e < 3; ++e) a[3 * d + e] = from[(3 * e + d) * stride];
     }
   }
 };
@@ -237,7 +220,7 @@ struct StencilTeam {
   static constexpr int threads = OnHost ? 1 : nodes * Parts;
 };
 
-template <class ExecutionSpace, bool Half, bool Periodic, int Parts, class Epilogue, class Finish>
+template <class ExecutionSpace, bool Periodic, int Parts, class Epilogue, class Finish>
 struct StencilKernel {
   using policy_type = Kokkos::TeamPolicy<ExecutionSpace>;
   using member_type = typename policy_type::member_type;
@@ -261,14 +244,12 @@ struct StencilKernel {
     int p[3];
     if constexpr (Periodic) stencil.box.position(node, p);
     for (int position = first; position < last; ++position) {
-      if (position == 13) {
+      if (position == center_position) {
         for (int d = 0; d < 3; ++d)
           for (int e = 0; e < 3; ++e)
             product[d] += stencil.row_sum[static_cast<index_t>(3 * d + e) * stencil.nodes + node] * center[e];
         continue;
       }
-      float a[9];
-      stencil.load(position < 13 ? position : position - 1, node, a, Half);
       index_t neighbour;
       if constexpr (Periodic) {
         int i = p[0] + position % 3 - 1, j = p[1] + (position / 3) % 3 - 1, k = p[2] + position / 9 - 1;
@@ -278,6 +259,8 @@ struct StencilKernel {
       } else {
         neighbour = static_cast<index_t>(node) + offset[position];
       }
+      float a[9];
+      stencil.load(position, node, neighbour, a);
       float difference[3];
       for (int e = 0; e < 3; ++e) difference[e] = x.data[neighbour + e * x.stride] - center[e];
       for (int d = 0; d < 3; ++d)
@@ -374,27 +357,18 @@ struct StencilKernel {
         float const* const row = stencil.row_sum + static_cast<index_t>(3 * d + e) * stencil.nodes + first;
         for (int n = 0; n < width; ++n) product[d][n] += row[n] * center[e][n];
       }
-    for (int q = 0; q < 26; ++q) {
+    for (int position = 0; position < 27; ++position) {
+      if (position == center_position) continue;
       float a[9][width], difference[3][width];
-      if (Half && !slot_on_axis(q)) {
-        int const p = other_place(q);
-        for (int w = 0; w < 4; ++w) {
-          std::uint32_t const* const word = stencil.words + static_cast<index_t>(4 * p + w) * stencil.nodes + first;
-          for (int n = 0; n < width; ++n) {
-            a[2 * w][n] = bf16_low(word[n]);
-            a[2 * w + 1][n] = bf16_high(word[n]);
-          }
+      index_t const neighbour = static_cast<index_t>(first) + offset[position];
+      bool const forward = position > center_position;
+      float const* const block = forward ? stencil.blocks + 9 * (position - 14) * stencil.stride + first
+                                         : stencil.blocks + 9 * (12 - position) * stencil.stride + neighbour;
+      for (int d = 0; d < 3; ++d)
+        for (int e = 0; e < 3; ++e) {
+          float const* const entry = block + (forward ? 3 * d + e : 3 * e + d) * stencil.stride;
+          for (int n = 0; n < width; ++n) a[3 * d + e][n] = entry[n];
         }
-        std::uint32_t const* const word = stencil.words + static_cast<index_t>(80 + p / 2) * stencil.nodes + first;
-        for (int n = 0; n < width; ++n) a[8][n] = (p & 1) ? bf16_high(word[n]) : bf16_low(word[n]);
-      } else {
-        int const p = Half ? axis_place(q) : q;
-        for (int e = 0; e < 9; ++e) {
-          float const* const entry = stencil.full + static_cast<index_t>(9 * p + e) * stencil.nodes + first;
-          for (int n = 0; n < width; ++n) a[e][n] = entry[n];
-        }
-      }
-      index_t const neighbour = static_cast<index_t>(first) + offset[slot_position(q)];
       for (int e = 0; e < 3; ++e) {
         float const* const from = x.data + neighbour + e * x.stride;
         for (int n = 0; n < width; ++n) difference[e][n] = from[n] - center[e][n];
@@ -417,9 +391,8 @@ template <class ExecutionSpace, class Epilogue, class Finish = NoFinish>
 void apply_stencil(char const* label, ExecutionSpace const& space, StencilData const& stencil, VectorRef x,
                    Epilogue const& epilogue, SumWorkspace<ExecutionSpace> const& workspace = {},
                    Finish const& finish = {}) {
-  auto const launch = [&](auto half, auto periodic) {
-    // BF16 marks the large levels, which fill a GPU with fewer threads per node.
-    using Kernel = StencilKernel<ExecutionSpace, half.value, periodic.value, half.value ? 3 : 9, Epilogue, Finish>;
+  auto const launch = [&](auto periodic) {
+    using Kernel = StencilKernel<ExecutionSpace, periodic.value, 9, Epilogue, Finish>;
     Kernel kernel{stencil, x, epilogue, finish, workspace.partials(), workspace.finished(), 0, {}};
     constexpr std::uint32_t each = Kernel::Team::nodes;
     kernel.chunks = (stencil.nodes + each - 1) / each;
@@ -436,10 +409,10 @@ void apply_stencil(char const* label, ExecutionSpace const& space, StencilData c
     Kokkos::parallel_for(label, policy, kernel);
   };
   bool const periodic = stencil.box.periodic[0] || stencil.box.periodic[1] || stencil.box.periodic[2];
-  if (stencil.half) {
-    periodic ? launch(std::true_type{}, std::true_type{}) : launch(std::true_type{}, std::false_type{});
+  if (periodic) {
+    launch(std::true_type{});
   } else {
-    periodic ? launch(std::false_type{}, std::true_type{}) : launch(std::false_type{}, std::false_type{});
+    launch(std::false_type{});
   }
 }
 

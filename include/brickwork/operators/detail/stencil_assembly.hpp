@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Galerkin products P^T A P into block stencils, with trilinear prolongation P between nested box grids.
 //
-// From a matrix-free level, A = sum of E_c K0 over its cells: P_c^T K0 P_c is one of (at most) eight constant matrices,
-// weighted by the moduli of a coarse cell's children; children at constrained nodes are computed one by one. From a
-// stencil: block by block. Constrained components of either level are left out (P projects them to zero).
+// From a matrix-free level, A = sum of E_c K0 over its cells: a block is linear in the moduli of the (at most) 4 x 4 x
+// 4 cells around the coarse node, with constant 3 x 3 coefficients. From a stencil: block by block. Both leave
+// constraints aside; the few nodes near one are listed at set-up, and a second pass computes theirs with the
+// constrained components of either level left out (P projects them to zero), and their row sums.
 //
-// Work per coarse node: 64 pairs of corners x 8 children x 9 multiply-adds from cells; 2197 blocks of 9 from a stencil.
+// Work per coarse node: 288 moduli x 9 multiply-adds from cells; 1270 blocks of 9 from a stencil.
 #pragma once
 
 #include "brickwork/operators/detail/block_stencil.hpp"
@@ -18,6 +19,51 @@ KOKKOS_FORCEINLINE_FUNCTION constexpr double child_weight(int factor, int o, int
   return a == 1 ? position : 1 - position;
 }
 
+/// Inverse of a symmetric block; components without stiffness stay out of it.
+KOKKOS_INLINE_FUNCTION void invert_symmetric(float const (&d)[6], float (&inverse)[6]) {
+  double a[3][3] = {{d[0], d[5], d[4]}, {d[5], d[1], d[3]}, {d[4], d[3], d[2]}};
+  bool out[3];
+  for (int i = 0; i < 3; ++i) {
+    out[i] = !(a[i][i] > 0);
+    if (!out[i]) continue;
+    for (int j = 0; j < 3; ++j) a[i][j] = a[j][i] = 0;
+    a[i][i] = 1;
+  }
+  double const c00 = a[1][1] * a[2][2] - a[1][2] * a[1][2], c01 = a[1][2] * a[0][2] - a[0][1] * a[2][2],
+               c02 = a[0][1] * a[1][2] - a[1][1] * a[0][2];
+  double const determinant = a[0][0] * c00 + a[0][1] * c01 + a[0][2] * c02;
+  // A nearly singular block is a mechanism that the neighbours hold: its diagonal serves.
+  bool const good = determinant > 1e-5 * a[0][0] * a[1][1] * a[2][2];
+  double result[6] = {1 / a[0][0], 1 / a[1][1], 1 / a[2][2], 0, 0, 0};
+  if (good) {
+    result[0] = c00 / determinant;
+    result[1] = (a[0][0] * a[2][2] - a[0][2] * a[0][2]) / determinant;
+    result[2] = (a[0][0] * a[1][1] - a[0][1] * a[0][1]) / determinant;
+    result[3] = (a[0][1] * a[0][2] - a[0][0] * a[1][2]) / determinant;
+    result[4] = c02 / determinant;
+    result[5] = c01 / determinant;
+  }
+  for (int i = 0; i < 3; ++i)
+    if (out[i]) result[i] = 0;
+  for (int e = 0; e < 6; ++e) inverse[e] = static_cast<float>(result[e]);
+}
+
+/// Stores one block of a node: forward ones, and with the centre the diagonal and its inverse. Others are transposes of
+/// what another node stores.
+KOKKOS_INLINE_FUNCTION void store_block(StencilData const& to, std::uint32_t node, int position, float const (&a)[9]) {
+  if (position > center_position) {
+    for (int e = 0; e < 9; ++e) to.blocks[(9 * (position - 14) + e) * to.stride + node] = a[e];
+  } else if (position == center_position) {
+    float const d[6] = {a[0], a[4], a[8], 0.5f * (a[5] + a[7]), 0.5f * (a[2] + a[6]), 0.5f * (a[1] + a[3])};
+    float inverse[6];
+    invert_symmetric(d, inverse);
+    for (int e = 0; e < 6; ++e) {
+      to.diagonal[static_cast<index_t>(e) * to.nodes + node] = d[e];
+      to.inverse[static_cast<index_t>(e) * to.nodes + node] = inverse[e];
+    }
+  }
+}
+
 /// The finest stencil from the cells of a matrix-free level.
 struct CellGalerkin {
   // The matrix-free level.
@@ -26,6 +72,7 @@ struct CellGalerkin {
   std::uint8_t const* dirty;  ///< per cell: a constrained component at one of its nodes; null where mask is
   float const* stiffness;     ///< [24][24]
   float const* products;      ///< P_c^T K0 P_c: [children][a][b][9]
+  float const* coefficients;  ///< [14][4][4][4][9]: of the moduli around a node in its blocks from the centre on
   NodeBox fine;
   int cells[3];  ///< of the fine level
   int factor[3];
@@ -36,8 +83,49 @@ struct CellGalerkin {
 
   KOKKOS_FUNCTION int fixed(std::uint32_t node) const { return coarse_mask ? coarse_mask[node] : 0; }
 
-  /// The block (I, I + s) with constrained rows and columns left out; `plain` turns false where a constraint is near.
-  KOKKOS_FUNCTION void block(std::uint32_t node, int position, float (&sum)[9], bool& plain) const {
+  /// Positions from 13 on in four shares of equal work (72 moduli each where all axes are halved).
+  static constexpr int shares = 4;
+  KOKKOS_FUNCTION static int share_position(int share, int i) {
+    constexpr int positions[shares][5] = {
+        {13, 18, -1, -1, -1}, {14, 16, 20, -1, -1}, {22, 15, 17, 24, -1}, {19, 21, 23, 25, 26}};
+    return positions[share][i];
+  }
+
+  /// The block (I, I + s) from the moduli alone, s forward or zero.
+  KOKKOS_FUNCTION void plain_block(std::uint32_t node, int position, float (&sum)[9]) const {
+    for (float& entry : sum) entry = 0;
+    int p[3];
+    coarse.position(node, p);
+    int const s[3] = {position % 3 - 1, position / 3 % 3 - 1, position / 9 - 1};
+    int first[3], last[3], origin[3];
+    for (int axis = 0; axis < 3; ++axis) {
+      first[axis] = s[axis] > 0 ? factor[axis] : 0;
+      last[axis] = s[axis] < 0 ? factor[axis] : 2 * factor[axis];
+      origin[axis] = factor[axis] * (p[axis] - 1);
+    }
+    float const* const table = coefficients + 576 * (position - center_position);
+    for (int mz = first[2]; mz < last[2]; ++mz) {
+      int k = origin[2] + mz;
+      if (fine.periodic[2] && k < 0) k += cells[2];
+      if (k < 0 || k >= cells[2]) continue;
+      for (int my = first[1]; my < last[1]; ++my) {
+        int j = origin[1] + my;
+        if (fine.periodic[1] && j < 0) j += cells[1];
+        if (j < 0 || j >= cells[1]) continue;
+        float const* const row = moduli + static_cast<index_t>(cells[0]) * (j + static_cast<index_t>(cells[1]) * k);
+        for (int mx = first[0]; mx < last[0]; ++mx) {
+          int i = origin[0] + mx;
+          if (fine.periodic[0] && i < 0) i += cells[0];
+          float const modulus = i < 0 || i >= cells[0] ? 0.0f : row[i];
+          float const* const c = table + 9 * (mx + 4 * (my + 4 * mz));
+          for (int e = 0; e < 9; ++e) sum[e] += modulus * c[e];
+        }
+      }
+    }
+  }
+
+  /// The same for any s with constrained rows and columns left out, for nodes near constraints.
+  KOKKOS_FUNCTION void constrained_block(std::uint32_t node, int position, float (&sum)[9]) const {
     for (float& entry : sum) entry = 0;
     int p[3];
     coarse.position(node, p);
@@ -70,30 +158,27 @@ struct CellGalerkin {
             child[0] + static_cast<index_t>(cells[0]) * (child[1] + static_cast<index_t>(cells[1]) * child[2]);
         float const modulus = moduli[cell];
         if (dirty && dirty[cell]) {
-          plain = false;
-          constrained(child, o, a, b, modulus, sum);
+          constrained_child(child, o, a, b, modulus, sum);
         } else {
           float const* const product = products + 9 * (b + 8 * (a + 8 * o));
           for (int e = 0; e < 9; ++e) sum[e] += modulus * product[e];
         }
       }
     }
-    restrict_to_free(node, coarse.index(neighbour[0], neighbour[1], neighbour[2]), sum, plain);
+    leave_out(fixed(node), fixed(coarse.index(neighbour[0], neighbour[1], neighbour[2])), sum);
   }
 
-  KOKKOS_FUNCTION void restrict_to_free(std::uint32_t row, std::uint32_t column, float (&sum)[9], bool& plain) const {
-    int const rows = fixed(row), columns = fixed(column);
-    if ((rows | columns) == 0) return;
-    plain = false;
+  KOKKOS_FUNCTION static void leave_out(int rows, int columns, float (&block)[9]) {
     for (int d = 0; d < 3; ++d)
       for (int e = 0; e < 3; ++e)
-        if (((rows >> d) & 1) || ((columns >> e) & 1)) sum[3 * d + e] = 0;
+        if (((rows >> d) & 1) || ((columns >> e) & 1)) block[3 * d + e] = 0;
   }
 
   // A child with constrained nodes: P_c^T Q K0 Q P_c entry by entry.
-  KOKKOS_FUNCTION void constrained(int const (&child)[3], int o, int a, int b, float modulus, float (&sum)[9]) const {
+  KOKKOS_FUNCTION void constrained_child(int const (&child)[3], int o, int a, int b, float modulus,
+                                         float (&sum)[9]) const {
     int bits[8];
-    double at_a[8], at_b[8];
+    float at_a[8], at_b[8];
     for (int m = 0; m < 8; ++m) {
       int n[3];
       at_a[m] = at_b[m] = 1;
@@ -101,18 +186,47 @@ struct CellGalerkin {
         int const bit = (m >> axis) & 1;
         n[axis] = child[axis] + bit;
         fine.wrap(axis, n[axis]);
-        at_a[m] *= child_weight(factor[axis], (o >> axis) & 1, bit, (a >> axis) & 1);
-        at_b[m] *= child_weight(factor[axis], (o >> axis) & 1, bit, (b >> axis) & 1);
+        at_a[m] *= static_cast<float>(child_weight(factor[axis], (o >> axis) & 1, bit, (a >> axis) & 1));
+        at_b[m] *= static_cast<float>(child_weight(factor[axis], (o >> axis) & 1, bit, (b >> axis) & 1));
       }
       bits[m] = mask[fine.index(n[0], n[1], n[2])];
     }
-    for (int m = 0; m < 8; ++m)
-      for (int n = 0; n < 8; ++n)
+    for (int m = 0; m < 8; ++m) {
+      if (at_a[m] == 0) continue;
+      for (int n = 0; n < 8; ++n) {
+        float const weight = modulus * at_a[m] * at_b[n];
+        if (weight == 0) continue;
         for (int d = 0; d < 3; ++d)
-          for (int e = 0; e < 3; ++e) {
-            if (((bits[m] >> d) & 1) || ((bits[n] >> e) & 1)) continue;
-            sum[3 * d + e] += modulus * static_cast<float>(at_a[m] * at_b[n]) * stiffness[24 * (3 * m + d) + 3 * n + e];
-          }
+          for (int e = 0; e < 3; ++e)
+            if (!((bits[m] >> d) & 1) && !((bits[n] >> e) & 1))
+              sum[3 * d + e] += weight * stiffness[24 * (3 * m + d) + 3 * n + e];
+      }
+    }
+  }
+
+  /// Whether a coarse node needs constrained_block(): a constrained neighbour, or a child with one.
+  KOKKOS_FUNCTION bool near_constraint(std::uint32_t node) const {
+    int p[3];
+    coarse.position(node, p);
+    for (int position = 0; position < 27; ++position) {
+      int n[3] = {p[0] + position % 3 - 1, p[1] + position / 3 % 3 - 1, p[2] + position / 9 - 1};
+      bool const inside = coarse.wrap(0, n[0]) && coarse.wrap(1, n[1]) && coarse.wrap(2, n[2]);
+      if (inside && fixed(coarse.index(n[0], n[1], n[2])) != 0) return true;
+    }
+    if (!dirty) return false;
+    for (int m = 0; m < 64; ++m) {
+      int const at[3] = {m % 4, m / 4 % 4, m / 16};
+      int c[3];
+      bool exists = true;
+      for (int axis = 0; axis < 3; ++axis) {
+        c[axis] = factor[axis] * (p[axis] - 1) + at[axis];
+        if (fine.periodic[axis] && c[axis] < 0) c[axis] += cells[axis];
+        exists = exists && at[axis] < 2 * factor[axis] && c[axis] >= 0 && c[axis] < cells[axis];
+      }
+      if (exists && dirty[c[0] + static_cast<index_t>(cells[0]) * (c[1] + static_cast<index_t>(cells[1]) * c[2])])
+        return true;
+    }
+    return false;
   }
 };
 
@@ -122,200 +236,164 @@ struct StencilGalerkin {
   int factor[3];
   NodeBox coarse;
   std::uint8_t const* coarse_mask;
+  std::uint8_t const* fine_flags;  ///< per fine node: near a constraint
 
   KOKKOS_FUNCTION int fixed(std::uint32_t node) const { return coarse_mask ? coarse_mask[node] : 0; }
+
+  static constexpr int shares = 14;
+  KOKKOS_FUNCTION static int share_position(int share, int i) { return i == 0 ? center_position + share : -1; }
 
   KOKKOS_FORCEINLINE_FUNCTION static float weight(int factor, int distance) {
     if (factor == 1) return distance == 0 ? 1.0f : 0.0f;
     return distance == 0 ? 1.0f : (distance == 1 || distance == -1 ? 0.5f : 0.0f);
   }
 
-  KOKKOS_FUNCTION void block(std::uint32_t node, int position, float (&sum)[9], bool& plain) const {
+  KOKKOS_FUNCTION void plain_block(std::uint32_t node, int position, float (&sum)[9]) const {
     for (float& entry : sum) entry = 0;
     int p[3];
     coarse.position(node, p);
     int const s[3] = {position % 3 - 1, position / 3 % 3 - 1, position / 9 - 1};
-    int neighbour[3] = {p[0] + s[0], p[1] + s[1], p[2] + s[2]};
-    bool const inside = coarse.wrap(0, neighbour[0]) && coarse.wrap(1, neighbour[1]) && coarse.wrap(2, neighbour[2]);
-    if (!inside) return;
-    for (int at = 0; at < 27; ++at) {
-      // Fine node i around I
-      int const di[3] = {at % 3 - 1, at / 3 % 3 - 1, at / 9 - 1};
-      int i[3];
-      float row_weight = 1;
-      bool exists = true;
-      for (int axis = 0; axis < 3; ++axis) {
-        row_weight *= weight(factor[axis], di[axis]);
-        i[axis] = factor[axis] * p[axis] + di[axis];
-        exists = exists && from.box.wrap(axis, i[axis]);
-      }
-      if (!exists || row_weight == 0) continue;
-      std::uint32_t const row = from.box.index(i[0], i[1], i[2]);
-      // and its neighbours j = i + t within reach of I + s
-      for (int t = 0; t < 27; ++t) {
-        float both = row_weight;
-        for (int axis = 0; axis < 3; ++axis) {
-          int const dt = axis == 0 ? t % 3 - 1 : (axis == 1 ? t / 3 % 3 - 1 : t / 9 - 1);
-          both *= weight(factor[axis], di[axis] + dt - factor[axis] * s[axis]);
-        }
-        if (both == 0) continue;
-        if (t == 13) {
-          float d[6];
-          for (int e = 0; e < 6; ++e) d[e] = from.diagonal[static_cast<index_t>(e) * from.nodes + row];
-          float const full[9] = {d[0], d[5], d[4], d[5], d[1], d[3], d[4], d[3], d[2]};
-          for (int e = 0; e < 9; ++e) sum[e] += both * full[e];
-          for (int e = 0; e < 9; ++e) plain = plain && from.row_sum[static_cast<index_t>(e) * from.nodes + row] == 0;
-        } else {
+    // Per axis: fine node i = I + di and its neighbour i + dt within reach of I + s.
+    for (int z = 0; z < 9; ++z) {
+      int const dz = z / 3 - 1, tz = z % 3 - 1;
+      int k = factor[2] * p[2] + dz;
+      float const wz = weight(factor[2], dz) * weight(factor[2], dz + tz - factor[2] * s[2]);
+      if (wz == 0 || !from.box.wrap(2, k)) continue;
+      int next_k = k + tz;
+      if (!from.box.wrap(2, next_k)) continue;
+      for (int y = 0; y < 9; ++y) {
+        int const dy = y / 3 - 1, ty = y % 3 - 1;
+        int j = factor[1] * p[1] + dy;
+        float const wyz = wz * weight(factor[1], dy) * weight(factor[1], dy + ty - factor[1] * s[1]);
+        if (wyz == 0 || !from.box.wrap(1, j)) continue;
+        int next_j = j + ty;
+        if (!from.box.wrap(1, next_j)) continue;
+        for (int x = 0; x < 9; ++x) {
+          int const dx = x / 3 - 1, tx = x % 3 - 1;
+          int i = factor[0] * p[0] + dx;
+          float const w = wyz * weight(factor[0], dx) * weight(factor[0], dx + tx - factor[0] * s[0]);
+          if (w == 0 || !from.box.wrap(0, i)) continue;
+          int next_i = i + tx;
+          if (!from.box.wrap(0, next_i)) continue;
+          std::uint32_t const row = from.box.index(i, j, k);
+          int const t = tx + 1 + 3 * (ty + 1) + 9 * (tz + 1);
           float a[9];
-          from.load(t < 13 ? t : t - 1, row, a, from.half);
-          for (int e = 0; e < 9; ++e) sum[e] += both * a[e];
+          if (t == center_position) {
+            float d[6];
+            for (int e = 0; e < 6; ++e) d[e] = from.diagonal[static_cast<index_t>(e) * from.nodes + row];
+            a[0] = d[0], a[4] = d[1], a[8] = d[2];
+            a[5] = a[7] = d[3], a[2] = a[6] = d[4], a[1] = a[3] = d[5];
+          } else {
+            from.load(t, row, from.box.index(next_i, next_j, next_k), a);
+          }
+          for (int e = 0; e < 9; ++e) sum[e] += w * a[e];
         }
       }
     }
-    int const rows = fixed(node), columns = fixed(coarse.index(neighbour[0], neighbour[1], neighbour[2]));
-    if ((rows | columns) == 0) return;
-    plain = false;
-    for (int d = 0; d < 3; ++d)
-      for (int e = 0; e < 3; ++e)
-        if (((rows >> d) & 1) || ((columns >> e) & 1)) sum[3 * d + e] = 0;
+  }
+
+  KOKKOS_FUNCTION void constrained_block(std::uint32_t node, int position, float (&sum)[9]) const {
+    int p[3];
+    coarse.position(node, p);
+    int n[3] = {p[0] + position % 3 - 1, p[1] + position / 3 % 3 - 1, p[2] + position / 9 - 1};
+    bool const inside = coarse.wrap(0, n[0]) && coarse.wrap(1, n[1]) && coarse.wrap(2, n[2]);
+    for (float& entry : sum) entry = 0;
+    if (!inside) return;
+    plain_block(node, position, sum);
+    CellGalerkin::leave_out(fixed(node), fixed(coarse.index(n[0], n[1], n[2])), sum);
+  }
+
+  KOKKOS_FUNCTION bool near_constraint(std::uint32_t node) const {
+    int p[3];
+    coarse.position(node, p);
+    for (int position = 0; position < 27; ++position) {
+      int const at[3] = {position % 3 - 1, position / 3 % 3 - 1, position / 9 - 1};
+      int n[3] = {p[0] + at[0], p[1] + at[1], p[2] + at[2]};
+      bool const inside = coarse.wrap(0, n[0]) && coarse.wrap(1, n[1]) && coarse.wrap(2, n[2]);
+      if (inside && fixed(coarse.index(n[0], n[1], n[2])) != 0) return true;
+      int i[3];
+      bool exists = true;
+      for (int axis = 0; axis < 3; ++axis) {
+        i[axis] = factor[axis] * p[axis] + at[axis];
+        exists = exists && weight(factor[axis], at[axis]) > 0 && from.box.wrap(axis, i[axis]);
+      }
+      if (exists && fine_flags && fine_flags[from.box.index(i[0], i[1], i[2])]) return true;
+    }
+    return false;
   }
 };
 
-/// Fills a stencil block by block: team of `lanes` nodes x 9 rows of three neighbours (one thread on a host).
+/// Every block from the centre on, constraints aside. Index: node, then share of the positions.
+template <class Galerkin>
+struct AssembleBlocks {
+  Galerkin galerkin;
+  StencilData to;
+  index_t padded;  // nodes in whole warps, so that a warp has one share
+  KOKKOS_FUNCTION void operator()(index_t index) const {
+    auto const node = static_cast<std::uint32_t>(index % padded);
+    auto const share = static_cast<int>(index / padded);
+    if (node >= to.nodes) return;
+    for (int i = 0; i < 5; ++i) {
+      int const position = Galerkin::share_position(share, i);
+      if (position < 0) return;
+      float a[9];
+      galerkin.plain_block(node, position, a);
+      store_block(to, node, position, a);
+    }
+  }
+};
+
+/// The nodes near constraints again, and their row sums: one team per listed node.
 template <class ExecutionSpace, class Galerkin>
-struct AssembleStencil {
+struct AssembleConstrained {
   using policy_type = Kokkos::TeamPolicy<ExecutionSpace>;
   using member_type = typename policy_type::member_type;
-  static constexpr bool on_host =
-      Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename ExecutionSpace::memory_space>::accessible;
-  static constexpr int lanes = on_host ? 1 : 32;
-  static constexpr int rows = on_host ? 1 : 9;
-  // Per thread: the row sum, whether a constraint is near, and the first moments of what rounding took.
-  static constexpr int shared_values = 9 + 1 + 27;
-  static constexpr int scratch_bytes = static_cast<int>(sizeof(float)) * shared_values * lanes * rows + 8;
+  static constexpr int scratch_bytes = static_cast<int>(sizeof(float)) * 9 * 27 + 8;
 
   Galerkin galerkin;
   StencilData to;
-
-  // Stores a block; `lost` = what rounding took from it.
-  KOKKOS_FUNCTION void store(int q, std::uint32_t node, float const (&a)[9], float (&lost)[9]) const {
-    for (float& entry : lost) entry = 0;
-    if (!to.half || slot_on_axis(q)) {
-      int const p = to.half ? axis_place(q) : q;
-      for (int e = 0; e < 9; ++e) to.full[static_cast<index_t>(9 * p + e) * to.nodes + node] = a[e];
-      return;
-    }
-    for (int e = 0; e < 9; ++e) lost[e] = a[e] - round_to_bf16(a[e]);
-    int const p = other_place(q);
-    for (int w = 0; w < 4; ++w)
-      to.words[static_cast<index_t>(4 * p + w) * to.nodes + node] = bf16_bits(a[2 * w]) | bf16_bits(a[2 * w + 1]) << 16;
-    // Two blocks share a word, and different threads may hold them.
-    auto* const halves =
-        reinterpret_cast<std::uint16_t*>(to.words + static_cast<index_t>(80 + p / 2) * to.nodes + node);
-    halves[p & 1] = static_cast<std::uint16_t>(bf16_bits(a[8]));
-  }
+  std::uint32_t const* listed;
 
   KOKKOS_FUNCTION void operator()(member_type const& team) const {
-    auto* const scratch = static_cast<float*>(team.team_scratch(0).get_shmem(scratch_bytes - 8));
-    int const lane = team.team_rank() % lanes;
-    int const part = team.team_rank() / lanes;
-    std::uint32_t const node =
-        static_cast<std::uint32_t>(team.league_rank()) * lanes + static_cast<std::uint32_t>(lane);
-    bool const active = node < to.nodes;
-    float total[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
-    float moment[27] = {};
-    bool plain = true;
-    if (active) {
-      constexpr int each = 27 / rows;
-      for (int position = part * each; position < part * each + each; ++position) {
-        float a[9];
-        galerkin.block(node, position, a, plain);
-        for (int e = 0; e < 9; ++e) total[e] += a[e];
-        if (position == 13) {
-          float const d[6] = {a[0], a[4], a[8], 0.5f * (a[5] + a[7]), 0.5f * (a[2] + a[6]), 0.5f * (a[1] + a[3])};
-          float inverse[6];
-          invert_symmetric(d, inverse);
-          for (int e = 0; e < 6; ++e) {
-            to.diagonal[static_cast<index_t>(e) * to.nodes + node] = d[e];
-            to.inverse[static_cast<index_t>(e) * to.nodes + node] = inverse[e];
-          }
-        } else {
-          float lost[9];
-          store(position < 13 ? position : position - 1, node, a, lost);
-          int const offset[3] = {position % 3 - 1, position / 3 % 3 - 1, position / 9 - 1};
-          for (int axis = 0; axis < 3; ++axis)
-            for (int e = 0; e < 9; ++e) moment[9 * axis + e] += static_cast<float>(offset[axis]) * lost[e];
-        }
-      }
-    }
-    auto const at = [&](int value, int thread) -> float& { return scratch[(value * rows + thread) * lanes + lane]; };
-    for (int e = 0; e < 9; ++e) at(e, part) = total[e];
-    at(9, part) = plain ? 1.0f : 0.0f;
-    if (to.half)
-      for (int e = 0; e < 27; ++e) at(10 + e, part) = moment[e];
+    auto* const rows = static_cast<float*>(team.team_scratch(0).get_shmem(scratch_bytes - 8));
+    std::uint32_t const node = listed[team.league_rank()];
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, 27), [&](int position) {
+      float a[9];
+      galerkin.constrained_block(node, position, a);
+      store_block(to, node, position, a);
+      for (int e = 0; e < 9; ++e) rows[9 * position + e] = a[e];
+    });
     team.team_barrier();
-    if (!active || part != 0) return;
-    bool all_plain = true;
-    for (int other = 0; other < rows; ++other) all_plain = all_plain && at(9, other) == 1.0f;
-    for (int e = 0; e < 9; ++e) {
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, 9), [&](int e) {
       float sum = 0;
-      for (int other = 0; other < rows; ++other) sum += at(e, other);
-      // A row sum that must be zero is zero, not rounding.
-      to.row_sum[static_cast<index_t>(e) * to.nodes + node] = all_plain ? 0.0f : sum;
-    }
-    if (!to.half || !all_plain) return;
-    int p[3];
-    to.box.position(node, p);
-    for (int axis = 0; axis < 3; ++axis) {
-      int next = p[axis] + 1, previous = p[axis] - 1;
-      bool const has_next = to.box.wrap(axis, next), has_previous = to.box.wrap(axis, previous);
-      float const share = has_next && has_previous ? 0.5f : 1.0f;
-      for (int e = 0; e < 9; ++e) {
-        float sum = 0;
-        for (int other = 0; other < rows; ++other) sum += at(10 + 9 * axis + e, other);
-        if (has_next) to.full[static_cast<index_t>(9 * (3 + axis) + e) * to.nodes + node] += share * sum;
-        if (has_previous) to.full[static_cast<index_t>(9 * (2 - axis) + e) * to.nodes + node] -= share * sum;
-      }
-    }
-  }
-
-  // Inverse of a symmetric block; components without stiffness stay out of it.
-  KOKKOS_FUNCTION static void invert_symmetric(float const (&d)[6], float (&inverse)[6]) {
-    double a[3][3] = {{d[0], d[5], d[4]}, {d[5], d[1], d[3]}, {d[4], d[3], d[2]}};
-    bool out[3];
-    for (int i = 0; i < 3; ++i) {
-      out[i] = !(a[i][i] > 0);
-      if (!out[i]) continue;
-      for (int j = 0; j < 3; ++j) a[i][j] = a[j][i] = 0;
-      a[i][i] = 1;
-    }
-    double const c00 = a[1][1] * a[2][2] - a[1][2] * a[1][2], c01 = a[1][2] * a[0][2] - a[0][1] * a[2][2],
-                 c02 = a[0][1] * a[1][2] - a[1][1] * a[0][2];
-    double const determinant = a[0][0] * c00 + a[0][1] * c01 + a[0][2] * c02;
-    // A nearly singular block is a mechanism that the neighbours hold: its diagonal serves.
-    bool const good = determinant > 1e-5 * a[0][0] * a[1][1] * a[2][2];
-    double result[6] = {1 / a[0][0], 1 / a[1][1], 1 / a[2][2], 0, 0, 0};
-    if (good) {
-      result[0] = c00 / determinant;
-      result[1] = (a[0][0] * a[2][2] - a[0][2] * a[0][2]) / determinant;
-      result[2] = (a[0][0] * a[1][1] - a[0][1] * a[0][1]) / determinant;
-      result[3] = (a[0][1] * a[0][2] - a[0][0] * a[1][2]) / determinant;
-      result[4] = c02 / determinant;
-      result[5] = c01 / determinant;
-    }
-    for (int i = 0; i < 3; ++i)
-      if (out[i]) result[i] = 0;
-    for (int e = 0; e < 6; ++e) inverse[e] = static_cast<float>(result[e]);
+      for (int position = 0; position < 27; ++position) sum += rows[9 * position + e];
+      to.row_sum[static_cast<index_t>(e) * to.nodes + node] = sum;
+    });
   }
 };
 
+template <class Galerkin>
+struct FlagConstrained {
+  Galerkin galerkin;
+  std::uint8_t* flags;
+  KOKKOS_FUNCTION void operator()(index_t node) const {
+    flags[node] = galerkin.near_constraint(static_cast<std::uint32_t>(node));
+  }
+};
+
+/// \param listed  the nodes near constraints (FlagConstrained); row sums of all others are zero and stay so
 template <class ExecutionSpace, class Galerkin>
-void assemble_stencil(char const* label, ExecutionSpace const& space, Galerkin const& galerkin, StencilData const& to) {
-  using Kernel = AssembleStencil<ExecutionSpace, Galerkin>;
-  auto const teams = static_cast<int>((to.nodes + Kernel::lanes - 1) / Kernel::lanes);
-  typename Kernel::policy_type policy(space, teams, Kernel::lanes * Kernel::rows);
+void assemble_stencil(char const* label, ExecutionSpace const& space, Galerkin const& galerkin, StencilData const& to,
+                      Kokkos::View<std::uint32_t*, typename ExecutionSpace::memory_space> const& listed) {
+  index_t const padded = (static_cast<index_t>(to.nodes) + 31) / 32 * 32;
+  Kokkos::parallel_for(label, range(space, Galerkin::shares * padded), AssembleBlocks<Galerkin>{galerkin, to, padded});
+  if (listed.extent(0) == 0) return;
+  using Kernel = AssembleConstrained<ExecutionSpace, Galerkin>;
+  constexpr bool on_host =
+      Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename ExecutionSpace::memory_space>::accessible;
+  typename Kernel::policy_type policy(space, static_cast<int>(listed.extent(0)), on_host ? 1 : 32);
   policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::scratch_bytes));
-  Kokkos::parallel_for(label, policy, Kernel{galerkin, to});
+  Kokkos::parallel_for(label, policy, Kernel{galerkin, to, listed.data()});
 }
 
 }  // namespace brickwork::detail

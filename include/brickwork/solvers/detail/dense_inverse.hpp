@@ -14,7 +14,7 @@ namespace brickwork::detail {
 
 inline constexpr int dense_block = 32;
 
-/// One row of nodes of the scaled matrix; row d nodes + i is component d of node i.
+/// The scaled matrix; row d nodes + i is component d of node i.
 struct DenseFromStencil {
   StencilData stencil;
   double* matrix;  // [n][n]
@@ -24,38 +24,51 @@ struct DenseFromStencil {
     double const value = stencil.diagonal[static_cast<index_t>(d) * stencil.nodes + node];
     return value > 0 ? 1 / ::sqrt(value) : 0;
   }
-  KOKKOS_FUNCTION void add(std::uint32_t row, std::uint32_t column, double const (&a)[9]) const {
+  KOKKOS_FUNCTION void add(std::uint32_t row, std::uint32_t column, double const (&a)[9], bool mirrored) const {
     for (int d = 0; d < 3; ++d)
-      for (int e = 0; e < 3; ++e)
-        matrix[static_cast<index_t>(d * stencil.nodes + row) * n + e * stencil.nodes + column] +=
-            scale(row, d) * scale(column, e) * a[3 * d + e];
+      for (int e = 0; e < 3; ++e) {
+        double const value = scale(row, d) * scale(column, e) * a[3 * d + e];
+        auto const i = static_cast<index_t>(d * stencil.nodes + row);
+        auto const j = static_cast<index_t>(e * stencil.nodes + column);
+        matrix[i * n + j] += value;
+        if (mirrored) matrix[j * n + i] += value;
+      }
   }
-  KOKKOS_FUNCTION void operator()(index_t index) const {
-    auto const node = static_cast<std::uint32_t>(index);
+  KOKKOS_FUNCTION void block(std::uint32_t node, int position) const {
+    double a[9];
+    if (position == center_position) {
+      float d[6];
+      for (int e = 0; e < 6; ++e) d[e] = stencil.diagonal[static_cast<index_t>(e) * stencil.nodes + node];
+      a[0] = d[0], a[4] = d[1], a[8] = d[2];
+      a[5] = a[7] = d[3], a[2] = a[6] = d[4], a[1] = a[3] = d[5];
+      add(node, node, a, false);
+      return;
+    }
     int p[3];
     stencil.box.position(node, p);
-    double center[9];
-    for (int e = 0; e < 9; ++e)
-      center[e] = static_cast<double>(stencil.row_sum[static_cast<index_t>(e) * stencil.nodes + node]);
-    for (int q = 0; q < 26; ++q) {
-      int const position = slot_position(q);
-      int i = p[0] + position % 3 - 1, j = p[1] + position / 3 % 3 - 1, k = p[2] + position / 9 - 1;
-      bool const inside = stencil.box.wrap(0, i) && stencil.box.wrap(1, j) && stencil.box.wrap(2, k);
-      if (!inside) continue;
-      float a[9];
-      stencil.load(q, node, a, stencil.half);
-      double block[9];
-      for (int e = 0; e < 9; ++e) {
-        block[e] = static_cast<double>(a[e]);
-        center[e] -= block[e];
-      }
-      add(node, stencil.box.index(i, j, k), block);
+    int i = p[0] + position % 3 - 1, j = p[1] + position / 3 % 3 - 1, k = p[2] + position / 9 - 1;
+    bool const inside = stencil.box.wrap(0, i) && stencil.box.wrap(1, j) && stencil.box.wrap(2, k);
+    if (!inside) return;
+    float entries[9];
+    std::uint32_t const neighbour = stencil.box.index(i, j, k);
+    stencil.load(position, node, neighbour, entries);
+    for (int e = 0; e < 9; ++e) a[e] = static_cast<double>(entries[e]);
+    add(node, neighbour, a, true);
+  }
+  /// Index: node, then position from the centre on; nodes of a periodic grid meet each other more than once, so there
+  /// one index does all (count()).
+  KOKKOS_FUNCTION void operator()(index_t index) const {
+    if (count() == 1) {
+      for (std::uint32_t node = 0; node < stencil.nodes; ++node)
+        for (int position = center_position; position < 27; ++position) block(node, position);
+    } else {
+      block(static_cast<std::uint32_t>(index % stencil.nodes),
+            center_position + static_cast<int>(index / stencil.nodes));
     }
-    add(node, node, center);
-    for (int d = 0; d < 3; ++d) {  // the pivot test expects a unit diagonal
-      auto const row = static_cast<index_t>(d * stencil.nodes + node);
-      if (scale(node, d) == 0) matrix[row * n + row] = 0;
-    }
+  }
+  KOKKOS_FUNCTION index_t count() const {
+    bool const periodic = stencil.box.periodic[0] || stencil.box.periodic[1] || stencil.box.periodic[2];
+    return periodic ? 1 : 14 * static_cast<index_t>(stencil.nodes);
   }
 };
 
@@ -69,8 +82,8 @@ struct InvertPivot {
 
   KOKKOS_FUNCTION void operator()(member_type const& team) const {
     constexpr int B = dense_block;
-    auto* const a = static_cast<double*>(team.team_scratch(0).get_shmem(sizeof(double) * (B * B + B)));
-    double* const column = a + B * B;
+    auto* a = static_cast<double*>(team.team_scratch(0).get_shmem(sizeof(double) * 2 * B * B));
+    double* next = a + B * B;  // one barrier per step instead of three
     auto const all = Kokkos::TeamThreadRange(team, B * B);
     auto const source = static_cast<index_t>(k) * B * n + static_cast<index_t>(k) * B;
     Kokkos::parallel_for(all, [&](int t) { a[t] = matrix[source + static_cast<index_t>(t / B) * n + t % B]; });
@@ -78,17 +91,19 @@ struct InvertPivot {
     for (int s = 0; s < B; ++s) {
       double const value = a[s * B + s];
       double const inverse = value > 1e-6 ? 1 / value : 0;
-      Kokkos::parallel_for(Kokkos::TeamThreadRange(team, B), [&](int i) { column[i] = a[i * B + s]; });
-      team.team_barrier();
-      Kokkos::parallel_for(Kokkos::TeamThreadRange(team, B),
-                           [&](int j) { a[s * B + j] = j == s ? inverse : a[s * B + j] * inverse; });
-      team.team_barrier();
       Kokkos::parallel_for(all, [&](int t) {
         int const i = t / B, j = t % B;
-        if (i == s) return;
-        a[t] = j == s ? -column[i] * inverse : a[t] - column[i] * a[s * B + j];
+        if (i == s) {
+          next[t] = j == s ? inverse : a[t] * inverse;
+        } else {
+          double const factor = a[i * B + s] * inverse;
+          next[t] = j == s ? -factor : a[t] - factor * a[s * B + j];
+        }
       });
       team.team_barrier();
+      double* const swapped = a;
+      a = next;
+      next = swapped;
     }
     Kokkos::parallel_for(all, [&](int t) { pivot[t] = a[t]; });
   }
@@ -148,12 +163,18 @@ struct EliminateBlock {
       right[t] = bj == k ? pivot[t] : rows[static_cast<index_t>(t / B) * n + bj * B + t % B];
     });
     team.team_barrier();
-    Kokkos::parallel_for(all, [&](int t) {
+    // Four rows of a column share the loads of the right factor.
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, B * B / 4), [&](int t) {
       int const i = t / B, j = t % B;
-      double sum = 0;
-      for (int m = 0; m < B; ++m) sum += left[i * B + m] * right[m * B + j];
-      double& entry = matrix[target + static_cast<index_t>(i) * n + j];
-      entry = bj == k ? -sum : entry - sum;
+      double sum[4] = {0, 0, 0, 0};
+      for (int m = 0; m < B; ++m) {
+        double const factor = right[m * B + j];
+        for (int r = 0; r < 4; ++r) sum[r] += left[(i + r * B / 4) * B + m] * factor;
+      }
+      for (int r = 0; r < 4; ++r) {
+        double& entry = matrix[target + static_cast<index_t>(i + r * B / 4) * n + j];
+        entry = bj == k ? -sum[r] : entry - sum[r];
+      }
     });
   }
 };
@@ -221,7 +242,7 @@ class DenseInverse {
   void update(ExecutionSpace const& space) {
     Kokkos::deep_copy(space, matrix_, 0.0);
     DenseFromStencil const dense{stencil_, matrix_.data(), n_};
-    Kokkos::parallel_for("brickwork::DenseInverse::assemble", range(space, stencil_.nodes), dense);
+    Kokkos::parallel_for("brickwork::DenseInverse::assemble", range(space, dense.count()), dense);
     int const blocks = n_ / dense_block;
     constexpr int threads = on_host ? 1 : 256;
     double* const pivot = panels_.data();
@@ -230,7 +251,7 @@ class DenseInverse {
     using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
     for (int k = 0; k < blocks; ++k) {
       Policy one(space, 1, threads);
-      one.set_scratch_size(0, Kokkos::PerTeam(int(sizeof(double)) * (dense_block + 1) * dense_block + 8));
+      one.set_scratch_size(0, Kokkos::PerTeam(int(sizeof(double)) * 2 * dense_block * dense_block + 8));
       Kokkos::parallel_for("brickwork::DenseInverse::pivot", one,
                            InvertPivot<ExecutionSpace>{matrix_.data(), pivot, n_, k});
       Kokkos::parallel_for("brickwork::DenseInverse::panels", Policy(space, blocks, threads),

@@ -21,7 +21,8 @@ struct Restrict {
     auto const node = static_cast<std::uint32_t>(index);
     int p[3];
     coarse.position(node, p);
-    // Per axis the fine nodes within reach; those outside get weight zero and a valid index.
+    // Per axis the fine nodes within reach; those outside get weight zero and a valid index, so that all loads are
+    // under way at once.
     std::uint32_t at[3][3];
     float weight[3][3];
     for (int axis = 0; axis < 3; ++axis) {
@@ -33,16 +34,22 @@ struct Restrict {
       }
     }
     float sum[3] = {0, 0, 0};
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
     for (int k = 0; k < 3; ++k) {
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
       for (int j = 0; j < 3; ++j) {
         float const row_weight = weight[1][j] * weight[2][k];
-        if (row_weight == 0) continue;
-        std::uint32_t const row = fine.mx * (at[1][j] + fine.my * at[2][k]);
+        float const* const row = t.data + fine.mx * (at[1][j] + fine.my * at[2][k]);
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
         for (int i = 0; i < 3; ++i) {
           float const w = row_weight * weight[0][i];
-          if (w == 0) continue;
-          float const* const from = t.data + row + at[0][i];
-          for (int d = 0; d < 3; ++d) sum[d] += w * from[d * t.stride];
+          for (int d = 0; d < 3; ++d) sum[d] += w * row[at[0][i] + d * t.stride];
         }
       }
     }
@@ -63,33 +70,32 @@ struct Prolong {
     auto const node = static_cast<std::uint32_t>(index);
     int p[3];
     fine.position(node, p);
+    // The two coarse nodes per axis; the same one twice where the fine node lies on it.
     std::uint32_t at[3][2];
-    int count[3];
-    float weight = 1;
     for (int axis = 0; axis < 3; ++axis) {
       bool const between = factor[axis] == 2 && (p[axis] & 1);
       int const low = factor[axis] == 2 ? p[axis] / 2 : p[axis];
-      int high = low + 1;
-      if (between) coarse.wrap(axis, high);
+      int high = between ? low + 1 : low;
+      coarse.wrap(axis, high);
       at[axis][0] = static_cast<std::uint32_t>(low);
-      at[axis][1] = static_cast<std::uint32_t>(between ? high : low);
-      count[axis] = between ? 2 : 1;
-      if (between) weight *= 0.5f;
+      at[axis][1] = static_cast<std::uint32_t>(high);
     }
     float const a = second.data ? coefficients[0] : 1.0f;
     float const b = second.data ? coefficients[1] : 0.0f;
     float sum[3] = {0, 0, 0};
-    for (int k = 0; k < count[2]; ++k)
-      for (int j = 0; j < count[1]; ++j)
-        for (int i = 0; i < count[0]; ++i) {
-          std::uint32_t const from =
-              coarse.index(static_cast<int>(at[0][i]), static_cast<int>(at[1][j]), static_cast<int>(at[2][k]));
-          for (int d = 0; d < 3; ++d) {
-            float value = a * first.data[from + d * first.stride];
-            if (second.data) value += b * second.data[from + d * second.stride];
-            sum[d] += value;
-          }
-        }
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int corner = 0; corner < 8; ++corner) {
+      std::uint32_t const from =
+          at[0][corner & 1] + coarse.mx * (at[1][(corner >> 1) & 1] + coarse.my * at[2][corner >> 2]);
+      for (int d = 0; d < 3; ++d) {
+        float value = a * first.data[from + d * first.stride];
+        if (second.data) value += b * second.data[from + d * second.stride];
+        sum[d] += value;
+      }
+    }
+    constexpr float weight = 0.125f;
     int const fixed = mask ? mask[node] : 0;
     for (int d = 0; d < 3; ++d)
       if (((fixed >> d) & 1) == 0) z.data[node + d * z.stride] += weight * sum[d];
