@@ -289,7 +289,8 @@ SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve(ExecutionSpace cons
     for_each("brickwork::FlexibleConjugateGradient::direction", space, nodes,
              detail::NextDirection{z_.data(), p_.data(), scalars, stride, start});
     start = false;
-    inner.apply_dot(space, p_, w_, curvature);
+    multigrid.free_operator().apply_dot(space, p_, w_, curvature);
+    multigrid.clear_constrained(space, w_);
     communicator_.sum(space, curvature);
     sum_each<1>("brickwork::FlexibleConjugateGradient::step", space, nodes,
                 detail::TakeStep{p_.data(), w_.data(), r_.data(), u.data(), stride, stride_u, scalars}, workspace_,

@@ -127,7 +127,9 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     index_t nodes;
     std::unique_ptr<operator_type> matrix_free;
     NodeMask<memory_space> mask;
-    // matrix-free
+    // matrix-free; the operator has no constraints, since a mask would cost a byte per node and row in every kernel:
+    // its vectors are zero on constrained components, and what it writes there is cleared again
+    detail::NodeList<memory_space> constrained, partial;  // partial: some components, but not all
     CellField<float, memory_space> moduli;
     CellField<float, memory_space> inverse;
     SpectralBounds bounds{};
@@ -184,6 +186,10 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
 
   GridHierarchy const& hierarchy() const { return hierarchy_; }
   int krylov_levels() const { return krylov_levels_; }
+  operator_type const& free_operator() const { return *levels_.front().matrix_free; }
+  void clear_constrained(ExecutionSpace const& space, vector_type const& v) const {
+    clear(space, levels_.front().constrained, {v.data(), static_cast<index_t>(v.stride(1))});
+  }
 
   void update(ExecutionSpace const& space) {
     ScopedRegion const region("brickwork::ElasticityMultigrid::update");
@@ -200,6 +206,11 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
                                       static_cast<float>(level.bounds.single)};
         for (std::size_t axis = 0; axis < 3; ++axis) invert.cells[axis] = static_cast<int>(level.grid.cells()[axis]);
         for_each("brickwork::ElasticityMultigrid::update::inverse", space, level.nodes, invert);
+        if (level.constrained.count() > 0)
+          Kokkos::parallel_for("brickwork::ElasticityMultigrid::update::clear_inverse",
+                               range(space, level.constrained.count()),
+                               detail::ClearInverse{level.constrained.nodes.data(), level.constrained.bits.data(),
+                                                    level.inverse.data()});
         continue;
       }
       Level const& finer = levels_[static_cast<std::size_t>(l - 1)];
@@ -256,6 +267,8 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
                                                              level.nodes);
     if (l == 0) {
       level.matrix_free = std::make_unique<operator_type>(fine);
+      list_nodes(space, level);
+      level.matrix_free->set_constraints(space, {});
     } else {
       Level const& finer = levels_[static_cast<std::size_t>(l - 1)];
       level.moduli = allocate<CellField<float, memory_space>>(space, "brickwork::ElasticityMultigrid::moduli",
@@ -265,8 +278,41 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
           ElasticityKernel::parity);
       level.matrix_free->set_moduli(level.moduli);
       level.matrix_free->set_constraints(space, level.mask);
+      list_nodes(space, level);
+      level.matrix_free->set_constraints(space, {});
     }
     level.bounds = spectral_bounds(level.matrix_free->stiffness());
+  }
+
+  void list_nodes(ExecutionSpace const& space, Level& level) {
+    auto const all = level.matrix_free->constrained_nodes();
+    auto const count = static_cast<index_t>(all.extent(0));
+    if (count == 0) return;
+    auto const bits = allocate<Kokkos::View<std::uint8_t*, memory_space>>(
+        space, "brickwork::ElasticityMultigrid::constrained_bits", count);
+    Kokkos::parallel_for("brickwork::ElasticityMultigrid::constrained_bits", range(space, count),
+                         detail::GatherBits{all.data(), level.mask.data(), bits.data()});
+    fence(space, "brickwork::ElasticityMultigrid::constrained_bits");
+    auto const host_nodes = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, all);
+    auto const host_bits = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, bits);
+    std::vector<index_t> nodes, partial_nodes;
+    std::vector<std::uint8_t> partial_bits;
+    for (std::size_t i = 0; i < host_nodes.extent(0); ++i) {
+      nodes.push_back(host_nodes(i));
+      if (host_bits(i) == 7) continue;
+      partial_nodes.push_back(host_nodes(i));
+      partial_bits.push_back(host_bits(i));
+    }
+    char const* const name = "brickwork::ElasticityMultigrid::constrained_nodes";
+    level.constrained = {upload<Kokkos::View<index_t*, memory_space>>(nodes, name), bits};
+    level.partial = {upload<Kokkos::View<index_t*, memory_space>>(partial_nodes, name),
+                     upload<Kokkos::View<std::uint8_t*, memory_space>>(partial_bits, name)};
+  }
+
+  static void clear(ExecutionSpace const& space, detail::NodeList<memory_space> const& list, VectorRef v) {
+    if (list.count() == 0) return;
+    Kokkos::parallel_for("brickwork::ElasticityMultigrid::clear", range(space, list.count()),
+                         detail::ClearListed{list.nodes.data(), list.bits.data(), v});
   }
 
   void make_stencil(ExecutionSpace const& space, Level& level) {
@@ -449,6 +495,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     smooth_from_zero(space, level, r, c, step);
     if (level.matrix_free) {
       level.matrix_free->residual(space, view(level, r), view(level, c), view(level, level.t));
+      clear(space, level.constrained, level.t);
     } else {
       detail::apply_stencil("brickwork::ElasticityMultigrid::residual", space, level.stencil, c,
                             detail::StencilResidual{r, level.t});
@@ -482,6 +529,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     detail::FirstKrylovStep const first{level.krylov_scalars};
     if (level.matrix_free) {
       level.matrix_free->apply(space, view(level, level.c1), view(level, level.v));
+      clear(space, level.constrained, level.v);
       sum_each<2>("brickwork::ElasticityMultigrid::krylov::first", space, level.nodes,
                   detail::TwoDots{level.c1, level.v, level.b}, workspace_, first);
     } else {
@@ -560,6 +608,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     if (level.matrix_free) {
       level.matrix_free->relax(space, view(level, r), view(level, x), level.inverse, s, a,
                                a == 0 ? Vector() : view(level, old), b, view(level, result));
+      clear(space, level.partial, result);
     } else if (a == 0) {
       detail::apply_stencil(
           "brickwork::ElasticityMultigrid::smooth", space, level.stencil, x,
@@ -627,6 +676,16 @@ void ElasticityMultigrid<ExecutionSpace>::apply(ExecutionSpace const& space, vec
                     "ElasticityMultigrid::apply: r has ", r.extent(0), " and z ", z.extent(0), " nodes; the grid has ",
                     nodes, " (contiguous)");
   levels_->apply(space, r, z);
+}
+
+template <class ExecutionSpace>
+typename ElasticityMultigrid<ExecutionSpace>::operator_type const& ElasticityMultigrid<ExecutionSpace>::free_operator()
+    const {
+  return levels_->free_operator();
+}
+template <class ExecutionSpace>
+void ElasticityMultigrid<ExecutionSpace>::clear_constrained(ExecutionSpace const& space, vector_type const& v) const {
+  levels_->clear_constrained(space, v);
 }
 
 template <class ExecutionSpace>

@@ -57,6 +57,8 @@ class ElasticityOperator {
   Hex8Matrix const& stiffness() const { return stiffness_; }
   cell_field_type const& moduli() const { return moduli_; }
   mask_type const& constraints() const { return mask_; }
+  /// The nodes with a constrained component, ascending.
+  Kokkos::View<index_t const*, memory_space> constrained_nodes() const { return constrained_nodes_; }
 
   /// Young's modulus per cell; the View is kept, and later changes of its values count (with the kernel `assembled`
   /// from the next update() on). \throws InputError unless its extent is the number of cells

@@ -62,6 +62,13 @@ class ElasticityMultigrid {
   /// components; so is z then. Asynchronous; extents (nodes, 3), no overlap.
   void apply(ExecutionSpace const& space, vector_type const& r, vector_type const& z) const;
 
+  /// The finest operator without its constraints: applied to a vector that is zero on constrained components it gives
+  /// the constrained product on the others, at two thirds of the time (no mask is read); clear_constrained() does the
+  /// rest.
+  operator_type const& free_operator() const;
+  /// v = 0 on constrained components of the finest level. Asynchronous.
+  void clear_constrained(ExecutionSpace const& space, vector_type const& v) const;
+
   GridHierarchy const& hierarchy() const;
   int krylov_levels() const;
 

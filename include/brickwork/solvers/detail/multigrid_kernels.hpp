@@ -10,6 +10,42 @@
 
 namespace brickwork::detail {
 
+/// Some nodes and their constrained components.
+template <class MemorySpace>
+struct NodeList {
+  Kokkos::View<index_t*, MemorySpace> nodes;
+  Kokkos::View<std::uint8_t*, MemorySpace> bits;
+  index_t count() const { return static_cast<index_t>(nodes.extent(0)); }
+};
+
+/// v = 0 on the constrained components of the listed nodes.
+struct ClearListed {
+  index_t const* nodes;
+  std::uint8_t const* bits;
+  VectorRef v;
+  KOKKOS_FUNCTION void operator()(index_t i) const {
+    for (int d = 0; d < 3; ++d)
+      if ((bits[i] >> d) & 1) v.data[nodes[i] + d * v.stride] = 0;
+  }
+};
+
+struct GatherBits {
+  index_t const* nodes;
+  std::uint8_t const* mask;
+  std::uint8_t* bits;
+  KOKKOS_FUNCTION void operator()(index_t i) const { bits[i] = mask[nodes[i]]; }
+};
+
+/// inverse = 0 where every component is constrained.
+struct ClearInverse {
+  index_t const* nodes;
+  std::uint8_t const* bits;
+  float* inverse;
+  KOKKOS_FUNCTION void operator()(index_t i) const {
+    if (bits[i] == 7) inverse[nodes[i]] = 0;
+  }
+};
+
 /// b = P^T t: full weighting, the transpose of trilinear interpolation; zero on constrained components.
 struct Restrict {
   NodeBox fine, coarse;
