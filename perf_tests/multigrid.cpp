@@ -2,13 +2,15 @@
 // The multigrid preconditioner: what a call costs, in products of the finest level, and what it gains.
 //
 // Usage: brickwork-perf-multigrid [--csv FILE] [--k LIST] [--grid NX,NY,NZ] [--degree LIST] [--krylov LIST]
-//                                 [--field LIST]
+//                                 [--field LIST] [--once]
 //   --k       protocol B's box at k cells per unit length, 2k x k x k; default 40
 //   --grid    another box, cubes as cells; with 2k x k x k replaced
 //   --degree  of the Chebyshev smoother; default 1,2,3
 //   --krylov  coarse levels with a K-cycle, -1 = all but the coarsest; default 0,1,2,-1
 //   --field   of moduli: uniform, random (in [1e-9, 1]), checker (1 and 1e-9), bars (1e-9 beside two-cell members of
 //             1), log (log-uniform in [1e-9, 1]); default uniform,random,checker
+//
+//   --once    one update and one call and nothing else, for a profiler
 //
 // The face x = 0 is clamped, a force pulls the middle of the opposite face in z; solves start from zero and end at a
 // true residual of 1e-5 in FP64. "call" is one application of the preconditioner, "product" the plain FP32 product,
@@ -24,7 +26,9 @@ using namespace perf;
 
 namespace {
 
-char const* const usage = "[--csv FILE] [--k LIST] [--grid NX,NY,NZ] [--degree LIST] [--krylov LIST] [--field LIST]";
+char const* const usage =
+    "[--csv FILE] [--k LIST] [--grid NX,NY,NZ] [--degree LIST] [--krylov LIST] [--field LIST] "
+    "[--once]";
 
 struct Moduli {
   int kind;  // 0 uniform, 1 random, 2 checker, 3 bars, 4 log-uniform
@@ -69,7 +73,7 @@ int kind_of(std::string const& field) {
 }
 
 void measure(Space const& space, Index3 const& cells, std::vector<std::string> const& fields,
-             std::vector<int> const& degrees, std::vector<int> const& krylov, Csv& csv) {
+             std::vector<int> const& degrees, std::vector<int> const& krylov, bool once, Csv& csv) {
   double const h = 1.0 / static_cast<double>(cells[1]);
   BoxGrid const grid(cells, {h * static_cast<double>(cells[0]), 1.0, h * static_cast<double>(cells[2])});
   index_t const nodes = grid.node_count();
@@ -100,8 +104,13 @@ void measure(Space const& space, Index3 const& cells, std::vector<std::string> c
         settings.krylov_levels = levels;
         ElasticityMultigrid<Space> multigrid(space, inner, settings, cg.temporary());
         multigrid.update(space);
-        double const update = median_seconds(space, [&](int) { multigrid.update(space); });
         auto const r = filled_vector<float>(space, nodes, 1), z = filled_vector<float>(space, nodes, 2);
+        if (once) {
+          multigrid.apply(space, r, z);
+          space.fence();
+          continue;
+        }
+        double const update = median_seconds(space, [&](int) { multigrid.update(space); });
         double const product = median_seconds(space, [&](int) { multigrid.free_operator().apply(space, r, z); });
         double const call = median_seconds(space, [&](int) { multigrid.apply(space, r, z); });
         Kokkos::deep_copy(space, u, 0.0);
@@ -125,7 +134,7 @@ void measure(Space const& space, Index3 const& cells, std::vector<std::string> c
 
 int run(int argc, char** argv) {
   Options const options =
-      parse_options(argc, argv, {"--csv", "--k", "--grid", "--degree", "--krylov", "--field"}, {}, {});
+      parse_options(argc, argv, {"--csv", "--k", "--grid", "--degree", "--krylov", "--field"}, {"--once"}, {});
   Space const space;
   print_machine(space);
   Csv csv(options.value("--csv", ""),
@@ -146,7 +155,7 @@ int run(int argc, char** argv) {
   } else {
     for (int k : integers(options.value("--k", "40"))) grids.push_back({2 * k, k, k});
   }
-  for (auto const& cells : grids) measure(space, cells, fields, degrees, krylov, csv);
+  for (auto const& cells : grids) measure(space, cells, fields, degrees, krylov, options.flag("--once"), csv);
   return 0;
 }
 

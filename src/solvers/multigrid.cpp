@@ -175,6 +175,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
         make_matrix_free(space, l, fine);
       } else {
         make_stencil(space, level);
+        list_stencil_constraints(space, level);
       }
     }
     make_products(space, levels_[static_cast<std::size_t>(free_levels - 1)]);
@@ -267,7 +268,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
                                                              level.nodes);
     if (l == 0) {
       level.matrix_free = std::make_unique<operator_type>(fine);
-      list_nodes(space, level);
+      list_nodes(space, level, level.matrix_free->constrained_nodes());
       level.matrix_free->set_constraints(space, {});
     } else {
       Level const& finer = levels_[static_cast<std::size_t>(l - 1)];
@@ -278,14 +279,13 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
           ElasticityKernel::parity);
       level.matrix_free->set_moduli(level.moduli);
       level.matrix_free->set_constraints(space, level.mask);
-      list_nodes(space, level);
+      list_nodes(space, level, level.matrix_free->constrained_nodes());
       level.matrix_free->set_constraints(space, {});
     }
     level.bounds = spectral_bounds(level.matrix_free->stiffness());
   }
 
-  void list_nodes(ExecutionSpace const& space, Level& level) {
-    auto const all = level.matrix_free->constrained_nodes();
+  void list_nodes(ExecutionSpace const& space, Level& level, Kokkos::View<index_t const*, memory_space> const& all) {
     auto const count = static_cast<index_t>(all.extent(0));
     if (count == 0) return;
     auto const bits = allocate<Kokkos::View<std::uint8_t*, memory_space>>(
@@ -355,6 +355,18 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
       level.listed = upload<decltype(level.listed)>(listed, "brickwork::ElasticityMultigrid::constrained_nodes");
     }
     for (Level& level : levels_) level.flags = {};
+  }
+
+  void list_stencil_constraints(ExecutionSpace const& space, Level& level) {
+    if (level.mask.extent(0) == 0) return;
+    fence(space, "brickwork::ElasticityMultigrid::constrained_nodes");
+    auto const mask = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, level.mask);
+    std::vector<index_t> nodes;
+    for (std::size_t node = 0; node < mask.extent(0); ++node)
+      if (mask(node)) nodes.push_back(static_cast<index_t>(node));
+    auto const all =
+        upload<Kokkos::View<index_t*, memory_space>>(nodes, "brickwork::ElasticityMultigrid::constrained_nodes");
+    list_nodes(space, level, all);
   }
 
   void make_products(ExecutionSpace const& space, Level& level) {
@@ -511,10 +523,10 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
                                  coarse.c1,
                                  coarse.krylov ? coarse.c2 : VectorRef{},
                                  c,
-                                 coarse.krylov_scalars.scalars,
-                                 mask_of(level)};
+                                 coarse.krylov_scalars.scalars};
     std::copy(level.factor.begin(), level.factor.end(), prolongation.factor);
-    for_each("brickwork::ElasticityMultigrid::prolong", space, level.nodes, prolongation);
+    for_each("brickwork::ElasticityMultigrid::prolong", space, prolongation.count(), prolongation);
+    clear(space, level.constrained, c);
     smooth(space, level, r, c);
   }
 

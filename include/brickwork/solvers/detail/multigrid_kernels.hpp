@@ -94,47 +94,58 @@ struct Restrict {
   }
 };
 
-/// z += P (c1 first + c2 second), zero on constrained components; second may be null (then first counts once).
+/// z += P (c1 first + c2 second); second may be null (then first counts once). Constrained components are not spared.
+///
+/// Index: a coarse node in x and a row of fine nodes; a thread does the one or two fine nodes from there to the next
+/// coarse one, which share what they interpolate from.
 struct Prolong {
   NodeBox fine, coarse;
   int factor[3];
   VectorRef first, second, z;
   float const* coefficients;
-  std::uint8_t const* mask;
+
+  index_t count() const { return static_cast<index_t>(coarse.mx) * fine.my * fine.mz; }
 
   KOKKOS_FUNCTION void operator()(index_t index) const {
-    auto const node = static_cast<std::uint32_t>(index);
-    int p[3];
-    fine.position(node, p);
-    // The two coarse nodes per axis; the same one twice where the fine node lies on it.
-    std::uint32_t at[3][2];
-    for (int axis = 0; axis < 3; ++axis) {
-      bool const between = factor[axis] == 2 && (p[axis] & 1);
-      int const low = factor[axis] == 2 ? p[axis] / 2 : p[axis];
-      int high = between ? low + 1 : low;
-      coarse.wrap(axis, high);
-      at[axis][0] = static_cast<std::uint32_t>(low);
-      at[axis][1] = static_cast<std::uint32_t>(high);
-    }
+    auto const flat = static_cast<std::uint32_t>(index);
+    std::uint32_t const row = flat / coarse.mx, x = flat - row * coarse.mx;
+    int const k = static_cast<int>(row / fine.my), j = static_cast<int>(row - static_cast<std::uint32_t>(k) * fine.my);
+    // Rows of coarse nodes: one where the fine row lies on it, else two.
+    int const low_y = factor[1] == 2 ? j / 2 : j, low_z = factor[2] == 2 ? k / 2 : k;
+    bool const between_y = factor[1] == 2 && (j & 1), between_z = factor[2] == 2 && (k & 1);
+    int high_x = static_cast<int>(x) + 1;
+    bool const has_next = factor[0] == 2 && coarse.wrap(0, high_x);
     float const a = second.data ? coefficients[0] : 1.0f;
     float const b = second.data ? coefficients[1] : 0.0f;
-    float sum[3] = {0, 0, 0};
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-    for (int corner = 0; corner < 8; ++corner) {
-      std::uint32_t const from =
-          at[0][corner & 1] + coarse.mx * (at[1][(corner >> 1) & 1] + coarse.my * at[2][corner >> 2]);
-      for (int d = 0; d < 3; ++d) {
-        float value = a * first.data[from + d * first.stride];
-        if (second.data) value += b * second.data[from + d * second.stride];
-        sum[d] += value;
-      }
+    float here[3] = {0, 0, 0}, next[3] = {0, 0, 0};
+    for (int corner = 0; corner < 4; ++corner) {
+      if (((corner & 1) && !between_y) || ((corner & 2) && !between_z)) continue;
+      int y = low_y + (corner & 1), z = low_z + (corner >> 1);
+      coarse.wrap(1, y);
+      coarse.wrap(2, z);
+      std::uint32_t const base =
+          coarse.mx * (static_cast<std::uint32_t>(y) + coarse.my * static_cast<std::uint32_t>(z));
+      add(base + x, a, b, here);
+      if (has_next) add(base + static_cast<std::uint32_t>(high_x), a, b, next);
     }
-    constexpr float weight = 0.125f;
-    int const fixed = mask ? mask[node] : 0;
-    for (int d = 0; d < 3; ++d)
-      if (((fixed >> d) & 1) == 0) z.data[node + d * z.stride] += weight * sum[d];
+    float const weight = (between_y ? 0.5f : 1.0f) * (between_z ? 0.5f : 1.0f);
+    std::uint32_t const node = static_cast<std::uint32_t>(factor[0]) * x + fine.mx * row;
+    bool const first_exists =
+        static_cast<std::uint32_t>(factor[0]) * x < fine.mx;  // the last coarse node may lie beyond
+    bool const second_exists = has_next && static_cast<std::uint32_t>(factor[0]) * x + 1 < fine.mx;
+    for (int d = 0; d < 3; ++d) {
+      float* const to = z.data + node + d * z.stride;
+      if (first_exists) to[0] += weight * here[d];
+      if (second_exists) to[1] += 0.5f * weight * (here[d] + next[d]);
+    }
+  }
+
+ private:
+  KOKKOS_FORCEINLINE_FUNCTION void add(std::uint32_t node, float a, float b, float (&sum)[3]) const {
+    for (int d = 0; d < 3; ++d) {
+      sum[d] += a * first.data[node + d * first.stride];
+      if (second.data) sum[d] += b * second.data[node + d * second.stride];
+    }
   }
 };
 
