@@ -60,7 +60,7 @@ struct MemoryPlan {
 };
 
 MemoryPlan memory_plan(SimpProblem const& problem) {
-  BoxGrid const grid = simp_grid(problem);
+  BoxGrid const grid = simp_solver_grid(problem);
   bool const cube = problem.stiffness == StiffnessScale::reference_cube;
   Hex8Matrix const stiffness =
       hex8_stiffness(elasticity_matrix(IsotropicMaterial{1.0, problem.poisson}), cube ? Vec3{2, 2, 2} : grid.spacing());

@@ -60,8 +60,18 @@ double compliance_unit(SimpProblem const& problem, BoundaryConditions const& con
 
 BoxGrid simp_grid(SimpProblem const& problem) { return BoxGrid(problem.cells, problem.lengths); }
 
-index_t simp_bytes(SimpProblem const& problem, int real_bytes) {
+BoxGrid simp_solver_grid(SimpProblem const& problem) {
   BoxGrid const grid = simp_grid(problem);
+  if (problem.stiffness != StiffnessScale::reference_cube) return grid;
+  Vec3 const h = grid.spacing();
+  double const side = std::cbrt(h[0] * h[1] * h[2]);
+  Vec3 lengths;
+  for (std::size_t axis = 0; axis < 3; ++axis) lengths[axis] = side * static_cast<double>(problem.cells[axis]);
+  return BoxGrid(problem.cells, lengths);
+}
+
+index_t simp_bytes(SimpProblem const& problem, int real_bytes) {
+  BoxGrid const grid = simp_solver_grid(problem);
   index_t const fields = problem.schedule.select_best ? 2 : 1;
   index_t const per_cell = fields * real_bytes + (problem.passive.empty() ? 0 : 1);
   Hex8Matrix const stiffness = simp_stiffness(problem, grid);
@@ -90,8 +100,8 @@ SimpOptimizer<ExecutionSpace, Real>::SimpOptimizer(ExecutionSpace const& space, 
                     " load-case weights for ", conditions_.load_cases.size(), " load cases");
   if (problem.schedule.select_best)
     best_ = allocate<field_type>(space_, "brickwork::SimpOptimizer::best_density", grid_.cell_count());
-  solver_ = make_state_solver<ExecutionSpace, Real>(space_, grid_, simp_stiffness(problem, grid_), conditions_,
-                                                    problem.solver);
+  solver_ = make_state_solver<ExecutionSpace, Real>(space_, simp_solver_grid(problem), simp_stiffness(problem, grid_),
+                                                    conditions_, problem.solver);
   fence(space_, "brickwork::SimpOptimizer::SimpOptimizer");
 }
 

@@ -25,7 +25,7 @@ constexpr bool on_host =
 template <class ExecutionSpace>
 index_t coarsest_dofs(MultigridSettings const& settings) {
   if (settings.coarsest_dofs > 0) return settings.coarsest_dofs;
-  return on_host<ExecutionSpace> ? 400 : 1536;
+  return on_host<ExecutionSpace> ? 400 : 600;
 }
 
 // A grid that is coarsest itself gets a copy of itself below, where the dense inverse is.
@@ -41,6 +41,27 @@ std::vector<LevelGrid> level_grids(GridHierarchy const& hierarchy) {
 }
 
 int matrix_free_levels(int levels) { return levels >= 3 ? 2 : 1; }
+
+// Floats before, between and behind the components of a vector.
+index_t vector_margin(BoxGrid const& grid, bool matrix_free) { return matrix_free ? 0 : detail::stencil_margin(grid); }
+
+// Hands out pieces of a block, in whole groups of four floats.
+class VectorRoom {
+ public:
+  explicit VectorRoom(index_t floats) : free_(floats) {}
+  // Offset of `floats` floats; -1 where there is no room.
+  index_t take(index_t floats) {
+    index_t const rounded = (floats + 3) / 4 * 4;
+    if (rounded > free_) return -1;
+    free_ -= rounded;
+    next_ += rounded;
+    return next_ - rounded;
+  }
+
+ private:
+  index_t free_;
+  index_t next_ = 0;
+};
 
 // Products of the unit cell: P_c^T K0 P_c per child c, row 3 a + d.
 std::vector<Hex8Matrix> child_products(Hex8Matrix const& stiffness, std::array<int, 3> const& factor) {
@@ -139,11 +160,10 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     Kokkos::View<std::uint8_t*, memory_space> flags;    // near a constraint; kept while the hierarchy is set up
     Kokkos::View<std::uint32_t*, memory_space> listed;  // the nodes flagged
     // the product with this level's cells in the next level's stencil
-    Kokkos::View<std::uint8_t*, memory_space> dirty;
     float_view stiffness, products, coefficients;
     // vectors: right-hand side, the two preconditioned vectors, A c1, temporary
     VectorRef b, c1, c2, v, t;
-    float_view b_storage, storage;
+    std::vector<float_view> storage;  // of vectors that found no room in the temporary
     bool krylov = false;
     detail::KrylovScalars krylov_scalars;
   };
@@ -175,7 +195,6 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
         make_matrix_free(space, l, fine);
       } else {
         make_stencil(space, level);
-        list_stencil_constraints(space, level);
       }
     }
     make_products(space, levels_[static_cast<std::size_t>(free_levels - 1)]);
@@ -357,18 +376,6 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     for (Level& level : levels_) level.flags = {};
   }
 
-  void list_stencil_constraints(ExecutionSpace const& space, Level& level) {
-    if (level.mask.extent(0) == 0) return;
-    fence(space, "brickwork::ElasticityMultigrid::constrained_nodes");
-    auto const mask = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, level.mask);
-    std::vector<index_t> nodes;
-    for (std::size_t node = 0; node < mask.extent(0); ++node)
-      if (mask(node)) nodes.push_back(static_cast<index_t>(node));
-    auto const all =
-        upload<Kokkos::View<index_t*, memory_space>>(nodes, "brickwork::ElasticityMultigrid::constrained_nodes");
-    list_nodes(space, level, all);
-  }
-
   void make_products(ExecutionSpace const& space, Level& level) {
     auto const products = child_products(level.matrix_free->stiffness(), level.factor);
     std::vector<float> table, stiffness;
@@ -404,37 +411,31 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     level.coefficients = upload<float_view>(coefficients, "brickwork::ElasticityMultigrid::coefficients");
     level.products = upload<float_view>(table, "brickwork::ElasticityMultigrid::child_products");
     level.stiffness = upload<float_view>(stiffness, "brickwork::ElasticityMultigrid::cell_stiffness");
-    if (level.mask.extent(0) == 0) return;
-    level.dirty = allocate<decltype(level.dirty)>(space, "brickwork::ElasticityMultigrid::constrained_cells",
-                                                  level.grid.cell_count());
-    detail::DirtyCells mark{level.box, {}, level.mask.data(), level.dirty.data()};
-    for (std::size_t axis = 0; axis < 3; ++axis) mark.cells[axis] = static_cast<int>(level.grid.cells()[axis]);
-    Kokkos::parallel_for("brickwork::ElasticityMultigrid::constrained_cells", range(space, level.grid.cell_count()),
-                         mark);
   }
 
+  // The temporary of the finest level is idle between restriction and prolongation: the vectors of all coarse levels
+  // lie in it where it has room, but the right-hand side of level 1, which is made while it is read. What surrounds a
+  // vector of a stencil level (its margin) only has to be finite.
   void make_vectors(ExecutionSpace const& space) {
     levels_.front().t = {temporary_.data(), static_cast<index_t>(temporary_.stride(1))};
-    index_t const room = static_cast<index_t>(temporary_.span());
+    VectorRoom room(static_cast<index_t>(temporary_.span()));
     for (std::size_t l = 1; l < levels_.size(); ++l) {
       Level& level = levels_[l];
+      index_t const margin = vector_margin(level.grid, level.matrix_free != nullptr);
+      index_t const stride = level.nodes + margin;
       bool const coarsest = l + 1 == levels_.size();
-      index_t const margin = level.matrix_free ? 0 : detail::stencil_margin(level.grid);
-      index_t const stride = level.nodes + 2 * margin;
       int const others = coarsest ? 1 : (level.krylov ? 4 : 2);
-      level.b_storage = allocate<float_view>(space, "brickwork::ElasticityMultigrid::right_hand_side", 3 * stride);
-      level.b = {level.b_storage.data() + margin, stride};
-      // The temporary of the finest level is idle between restriction and prolongation; level 1 is its largest guest.
-      // (Vectors of stencils have margins that must stay zero.)
-      float* from = nullptr;
-      if (level.matrix_free && 3 * stride * others <= room) {
-        from = temporary_.data();
-      } else {
-        level.storage = allocate<float_view>(space, "brickwork::ElasticityMultigrid::vectors", 3 * stride * others);
-        from = level.storage.data() + margin;
+      VectorRef* const vectors[] = {&level.b, &level.c1, &level.t, &level.c2, &level.v};
+      for (int i = 0; i <= others; ++i) {
+        index_t const length = 3 * stride + margin;
+        index_t const at = l == 1 && i == 0 ? -1 : room.take(length);
+        float* data = temporary_.data() + at;
+        if (at < 0) {
+          level.storage.push_back(allocate<float_view>(space, "brickwork::ElasticityMultigrid::vectors", length));
+          data = level.storage.back().data();
+        }
+        *vectors[i] = {data + margin, stride};
       }
-      VectorRef* const vectors[] = {&level.c1, &level.t, &level.c2, &level.v};
-      for (int i = 0; i < others; ++i) *vectors[i] = {from + 3 * stride * i, stride};
     }
   }
 
@@ -456,7 +457,6 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     detail::CellGalerkin galerkin;
     galerkin.moduli = fine.matrix_free->moduli().data();
     galerkin.mask = mask_of(fine);
-    galerkin.dirty = galerkin.mask ? fine.dirty.data() : nullptr;
     galerkin.stiffness = fine.stiffness.data();
     galerkin.products = fine.products.data();
     galerkin.coefficients = fine.coefficients.data();
@@ -517,16 +517,18 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     std::copy(level.factor.begin(), level.factor.end(), restriction.factor);
     for_each("brickwork::ElasticityMultigrid::restrict", space, coarse.nodes, restriction);
     solve_coarse(space, coarse, l + 1);
+    // On matrix-free levels one launch over a list beats a byte per node.
     detail::Prolong prolongation{level.box,
                                  coarse.box,
                                  {},
                                  coarse.c1,
                                  coarse.krylov ? coarse.c2 : VectorRef{},
                                  c,
-                                 coarse.krylov_scalars.scalars};
+                                 coarse.krylov_scalars.scalars,
+                                 level.matrix_free ? nullptr : mask_of(level)};
     std::copy(level.factor.begin(), level.factor.end(), prolongation.factor);
-    for_each("brickwork::ElasticityMultigrid::prolong", space, prolongation.count(), prolongation);
-    clear(space, level.constrained, c);
+    for_each("brickwork::ElasticityMultigrid::prolong", space, level.nodes, prolongation);
+    if (level.matrix_free) clear(space, level.constrained, c);
     smooth(space, level, r, c);
   }
 
@@ -718,22 +720,24 @@ index_t ElasticityMultigrid<ExecutionSpace>::bytes(BoxGrid const& grid, bool con
   int const limit = count - 2;
   int const krylov = settings.krylov_levels < 0 ? limit : std::min(settings.krylov_levels, limit);
   index_t total = 4 * grid.node_count();
+  VectorRoom room(grid.dof_count());
   for (int l = 1; l < count; ++l) {
     BoxGrid const& at = grids[static_cast<std::size_t>(l)].grid;
     index_t const nodes = at.node_count();
     bool const matrix_free = l < matrix_free_levels(count);
-    index_t const stride = nodes + (matrix_free ? 0 : 2 * detail::stencil_margin(at));
+    index_t const margin = vector_margin(at, matrix_free);
     int const others = l + 1 == count ? 1 : (l <= krylov ? 4 : 2);
-    total += 12 * stride + (constrained ? nodes : 0);
+    for (int i = 0; i <= others; ++i) {
+      index_t const length = 3 * (nodes + margin) + margin;
+      if ((l == 1 && i == 0) || room.take(length) < 0) total += 4 * length;
+    }
+    total += constrained ? nodes : 0;
     if (matrix_free) {
       total += 4 * nodes + 4 * at.cell_count();
-      if (3 * stride * others > 3 * grid.node_count()) total += 12 * stride * others;
     } else {
-      total += 468 * (nodes + detail::stencil_margin(at)) + 84 * nodes + 12 * stride * others;
+      total += 468 * (nodes + detail::stencil_margin(at)) + 84 * nodes;
     }
-    if (l + 1 == matrix_free_levels(count) && constrained) total += at.cell_count();
   }
-  if (matrix_free_levels(count) == 1 && constrained) total += grid.cell_count();
   return total + detail::DenseInverse<ExecutionSpace>::bytes(grids.back().grid.node_count());
 }
 

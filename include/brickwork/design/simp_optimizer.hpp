@@ -56,6 +56,10 @@ ElasticityKernel simp_kernel(SimpProblem const& problem);
 /// The grid of a problem.
 BoxGrid simp_grid(SimpProblem const& problem);
 
+/// The grid that the state problem is solved on: that of the problem, or with StiffnessScale::reference_cube one of
+/// cubes, since those are the cells whose stiffness is taken (multigrid coarsens stretched cells one axis at a time).
+BoxGrid simp_solver_grid(SimpProblem const& problem);
+
 /// Between steps only the design variable is kept, and the best density where the schedule selects one; every other
 /// field lives in memory that the state solver has no use for between solves.
 ///

@@ -69,7 +69,6 @@ struct CellGalerkin {
   // The matrix-free level.
   float const* moduli;
   std::uint8_t const* mask;   ///< null: no constraints
-  std::uint8_t const* dirty;  ///< per cell: a constrained component at one of its nodes; null where mask is
   float const* stiffness;     ///< [24][24]
   float const* products;      ///< P_c^T K0 P_c: [children][a][b][9]
   float const* coefficients;  ///< [14][4][4][4][9]: of the moduli around a node in its blocks from the centre on
@@ -157,7 +156,7 @@ struct CellGalerkin {
         index_t const cell =
             child[0] + static_cast<index_t>(cells[0]) * (child[1] + static_cast<index_t>(cells[1]) * child[2]);
         float const modulus = moduli[cell];
-        if (dirty && dirty[cell]) {
+        if (mask && has_constraint(child)) {
           constrained_child(child, o, a, b, modulus, sum);
         } else {
           float const* const product = products + 9 * (b + 8 * (a + 8 * o));
@@ -166,6 +165,17 @@ struct CellGalerkin {
       }
     }
     leave_out(fixed(node), fixed(coarse.index(neighbour[0], neighbour[1], neighbour[2])), sum);
+  }
+
+  /// A constrained component at one of the nodes of a fine cell.
+  KOKKOS_FUNCTION bool has_constraint(int const (&cell)[3]) const {
+    int bits = 0;
+    for (int m = 0; m < 8; ++m) {
+      int n[3] = {cell[0] + (m & 1), cell[1] + ((m >> 1) & 1), cell[2] + (m >> 2)};
+      for (int axis = 0; axis < 3; ++axis) fine.wrap(axis, n[axis]);
+      bits |= mask[fine.index(n[0], n[1], n[2])];
+    }
+    return bits != 0;
   }
 
   KOKKOS_FUNCTION static void leave_out(int rows, int columns, float (&block)[9]) {
@@ -213,7 +223,7 @@ struct CellGalerkin {
       bool const inside = coarse.wrap(0, n[0]) && coarse.wrap(1, n[1]) && coarse.wrap(2, n[2]);
       if (inside && fixed(coarse.index(n[0], n[1], n[2])) != 0) return true;
     }
-    if (!dirty) return false;
+    if (!mask) return false;
     for (int m = 0; m < 64; ++m) {
       int const at[3] = {m % 4, m / 4 % 4, m / 16};
       int c[3];
@@ -223,8 +233,7 @@ struct CellGalerkin {
         if (fine.periodic[axis] && c[axis] < 0) c[axis] += cells[axis];
         exists = exists && at[axis] < 2 * factor[axis] && c[axis] >= 0 && c[axis] < cells[axis];
       }
-      if (exists && dirty[c[0] + static_cast<index_t>(cells[0]) * (c[1] + static_cast<index_t>(cells[1]) * c[2])])
-        return true;
+      if (exists && has_constraint(c)) return true;
     }
     return false;
   }

@@ -94,58 +94,49 @@ struct Restrict {
   }
 };
 
-/// z += P (c1 first + c2 second); second may be null (then first counts once). Constrained components are not spared.
-///
-/// Index: a coarse node in x and a row of fine nodes; a thread does the one or two fine nodes from there to the next
-/// coarse one, which share what they interpolate from.
+/// z += P (c1 first + c2 second); second may be null (then first counts once). Zero on constrained components where a
+/// mask is given.
 struct Prolong {
   NodeBox fine, coarse;
   int factor[3];
   VectorRef first, second, z;
   float const* coefficients;
-
-  index_t count() const { return static_cast<index_t>(coarse.mx) * fine.my * fine.mz; }
+  std::uint8_t const* mask;  ///< null: constrained components are not spared
 
   KOKKOS_FUNCTION void operator()(index_t index) const {
-    auto const flat = static_cast<std::uint32_t>(index);
-    std::uint32_t const row = flat / coarse.mx, x = flat - row * coarse.mx;
-    int const k = static_cast<int>(row / fine.my), j = static_cast<int>(row - static_cast<std::uint32_t>(k) * fine.my);
-    // Rows of coarse nodes: one where the fine row lies on it, else two.
-    int const low_y = factor[1] == 2 ? j / 2 : j, low_z = factor[2] == 2 ? k / 2 : k;
-    bool const between_y = factor[1] == 2 && (j & 1), between_z = factor[2] == 2 && (k & 1);
-    int high_x = static_cast<int>(x) + 1;
-    bool const has_next = factor[0] == 2 && coarse.wrap(0, high_x);
+    auto const node = static_cast<std::uint32_t>(index);
+    int p[3];
+    fine.position(node, p);
+    // In x always two coarse nodes (twice the same one where the fine node lies on it), so that a warp does not part;
+    // in y and z, which whole rows share, only those that are needed.
+    int low[3], high[3];
+    bool between[3];
+    for (int axis = 0; axis < 3; ++axis) {
+      between[axis] = factor[axis] == 2 && (p[axis] & 1);
+      low[axis] = factor[axis] == 2 ? p[axis] / 2 : p[axis];
+      high[axis] = between[axis] ? low[axis] + 1 : low[axis];
+      coarse.wrap(axis, high[axis]);
+    }
     float const a = second.data ? coefficients[0] : 1.0f;
     float const b = second.data ? coefficients[1] : 0.0f;
-    float here[3] = {0, 0, 0}, next[3] = {0, 0, 0};
+    float sum[3] = {0, 0, 0};
     for (int corner = 0; corner < 4; ++corner) {
-      if (((corner & 1) && !between_y) || ((corner & 2) && !between_z)) continue;
-      int y = low_y + (corner & 1), z = low_z + (corner >> 1);
-      coarse.wrap(1, y);
-      coarse.wrap(2, z);
-      std::uint32_t const base =
-          coarse.mx * (static_cast<std::uint32_t>(y) + coarse.my * static_cast<std::uint32_t>(z));
-      add(base + x, a, b, here);
-      if (has_next) add(base + static_cast<std::uint32_t>(high_x), a, b, next);
+      if (((corner & 1) && !between[1]) || ((corner & 2) && !between[2])) continue;
+      auto const y = static_cast<std::uint32_t>((corner & 1) ? high[1] : low[1]);
+      auto const z_row = static_cast<std::uint32_t>((corner & 2) ? high[2] : low[2]);
+      std::uint32_t const row = coarse.mx * (y + coarse.my * z_row);
+      std::uint32_t const from[2] = {row + static_cast<std::uint32_t>(low[0]),
+                                     row + static_cast<std::uint32_t>(high[0])};
+      for (int d = 0; d < 3; ++d) {
+        sum[d] += a * (first.data[from[0] + d * first.stride] + first.data[from[1] + d * first.stride]);
+        if (second.data)
+          sum[d] += b * (second.data[from[0] + d * second.stride] + second.data[from[1] + d * second.stride]);
+      }
     }
-    float const weight = (between_y ? 0.5f : 1.0f) * (between_z ? 0.5f : 1.0f);
-    std::uint32_t const node = static_cast<std::uint32_t>(factor[0]) * x + fine.mx * row;
-    bool const first_exists =
-        static_cast<std::uint32_t>(factor[0]) * x < fine.mx;  // the last coarse node may lie beyond
-    bool const second_exists = has_next && static_cast<std::uint32_t>(factor[0]) * x + 1 < fine.mx;
-    for (int d = 0; d < 3; ++d) {
-      float* const to = z.data + node + d * z.stride;
-      if (first_exists) to[0] += weight * here[d];
-      if (second_exists) to[1] += 0.5f * weight * (here[d] + next[d]);
-    }
-  }
-
- private:
-  KOKKOS_FORCEINLINE_FUNCTION void add(std::uint32_t node, float a, float b, float (&sum)[3]) const {
-    for (int d = 0; d < 3; ++d) {
-      sum[d] += a * first.data[node + d * first.stride];
-      if (second.data) sum[d] += b * second.data[node + d * second.stride];
-    }
+    float const weight = 0.5f * (between[1] ? 0.5f : 1.0f) * (between[2] ? 0.5f : 1.0f);
+    int const fixed = mask ? mask[node] : 0;
+    for (int d = 0; d < 3; ++d)
+      if (((fixed >> d) & 1) == 0) z.data[node + d * z.stride] += weight * sum[d];
   }
 };
 
@@ -339,28 +330,6 @@ struct MergeMask {
   }
 };
 
-/// Marks the cells with a constrained component at one of their nodes.
-struct DirtyCells {
-  NodeBox box;
-  int cells[3];
-  std::uint8_t const* mask;
-  std::uint8_t* dirty;
-  KOKKOS_FUNCTION void operator()(index_t index) const {
-    auto const cell = static_cast<std::uint32_t>(index);
-    std::uint32_t const row = cell / static_cast<std::uint32_t>(cells[0]);
-    int const c[3] = {static_cast<int>(cell - row * static_cast<std::uint32_t>(cells[0])),
-                      static_cast<int>(row % static_cast<std::uint32_t>(cells[1])),
-                      static_cast<int>(row / static_cast<std::uint32_t>(cells[1]))};
-    int bits = 0;
-    for (int m = 0; m < 8; ++m) {
-      int n[3] = {c[0] + (m & 1), c[1] + ((m >> 1) & 1), c[2] + (m >> 2)};
-      for (int axis = 0; axis < 3; ++axis) box.wrap(axis, n[axis]);
-      bits |= mask[box.index(n[0], n[1], n[2])];
-    }
-    dirty[index] = bits != 0;
-  }
-};
-
 /// 1 / (bound x sum of the moduli around a node), 0 where there is no stiffness, with a bound of the spectrum that
 /// follows the contrast: `uniform` where the eight moduli agree, `single` (that of one cell alone) where one of them
 /// is all there is. Between them it goes with ((largest / sum - 1/8) / (7/8))^0.8. Measured over uniform, random, 0/1
@@ -390,7 +359,7 @@ struct BoundedInverse {
       largest = math::max(largest, modulus);
     }
     float const share = sum > 0 ? math::max(largest / sum - 0.125f, 0.0f) / 0.875f : 0.0f;
-    float const bound = uniform + (single - uniform) * static_cast<float>(math::pow(static_cast<double>(share), 0.8));
+    float const bound = uniform + (single - uniform) * ::powf(share, 0.8f);
     inverse[node] = sum > 0 ? 1 / (bound * sum) : 0.0f;
   }
 };
