@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Dense references of multigrid's coarse operators: stiffness, prolongation, and what a block stencil stands for.
+//
+// Dense vectors are component-major as nodal vectors are: component d of node i at i + d nodes.
+#pragma once
+
+#include <Eigen/Dense>
+#include <array>
+#include <vector>
+
+#include "brickwork/operators/detail/stencil_assembly.hpp"
+#include "support/reference.hpp"
+
+namespace brickwork::test {
+
+using Factors = std::array<int, 3>;
+
+inline bool is_fixed(std::vector<std::uint8_t> const& mask, index_t node, int d) {
+  return !mask.empty() && ((mask[static_cast<std::size_t>(node)] >> d) & 1);
+}
+
+/// Q A Q: sum of the cells, rows and columns of constrained components zero.
+inline Eigen::MatrixXd dense_stiffness(BoxGrid const& grid, Hex8Matrix const& stiffness,
+                                       std::vector<double> const& moduli, std::vector<std::uint8_t> const& mask) {
+  index_t const nodes = grid.node_count();
+  Eigen::MatrixXd a = Eigen::MatrixXd::Zero(3 * nodes, 3 * nodes);
+  Index3 const n = grid.cells();
+  for (index_t k = 0; k < n[2]; ++k)
+    for (index_t j = 0; j < n[1]; ++j)
+      for (index_t i = 0; i < n[0]; ++i) {
+        auto const corner = cell_nodes(grid, i, j, k);
+        double const modulus = moduli[static_cast<std::size_t>(grid.cell_index(i, j, k))];
+        for (std::size_t r = 0; r < 24; ++r)
+          for (std::size_t c = 0; c < 24; ++c) {
+            int const d = static_cast<int>(r % 3), e = static_cast<int>(c % 3);
+            if (is_fixed(mask, corner[r / 3], d) || is_fixed(mask, corner[c / 3], e)) continue;
+            a(corner[r / 3] + d * nodes, corner[c / 3] + e * nodes) += modulus * stiffness[r][c];
+          }
+      }
+  return a;
+}
+
+/// Trilinear interpolation from coarse to fine nodes by hat functions; constrained components of either are left out.
+inline Eigen::MatrixXd dense_prolongation(BoxGrid const& fine, std::vector<std::uint8_t> const& fine_mask,
+                                          BoxGrid const& coarse, std::vector<std::uint8_t> const& coarse_mask,
+                                          Factors const& factor) {
+  index_t const nodes = fine.node_count(), coarse_nodes = coarse.node_count();
+  Eigen::MatrixXd p = Eigen::MatrixXd::Zero(3 * nodes, 3 * coarse_nodes);
+  for (index_t i = 0; i < nodes; ++i)
+    for (index_t c = 0; c < coarse_nodes; ++c) {
+      double weight = 1;
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        double const period = static_cast<double>(coarse.cells()[axis]);
+        double distance = std::abs(static_cast<double>(fine.node_indices(i)[axis]) / factor[axis] -
+                                   static_cast<double>(coarse.node_indices(c)[axis]));
+        if (coarse.periodic()[axis]) distance = std::min(distance, period - distance);
+        weight *= std::max(0.0, 1 - distance);
+      }
+      for (int d = 0; d < 3; ++d)
+        if (!is_fixed(fine_mask, i, d) && !is_fixed(coarse_mask, c, d)) p(i + d * nodes, c + d * coarse_nodes) = weight;
+    }
+  return p;
+}
+
+/// The next coarser grid.
+inline BoxGrid coarsened(BoxGrid const& grid, Factors const& factor) {
+  Index3 cells = grid.cells();
+  Vec3 lengths{};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    cells[axis] = (cells[axis] + factor[axis] - 1) / factor[axis];
+    lengths[axis] = grid.spacing()[axis] * factor[axis] * static_cast<double>(cells[axis]);
+  }
+  return BoxGrid(cells, lengths, grid.periodic());
+}
+
+/// Moduli drawn log-uniformly from [1e-9, 1].
+inline std::vector<double> log_uniform_moduli(index_t count, unsigned seed) {
+  auto values = random_values(count, seed, -9, 0);
+  for (auto& value : values) value = static_cast<double>(static_cast<float>(std::pow(10.0, value)));
+  return values;
+}
+
+/// A stencil with its storage.
+template <class Space>
+struct Stencil {
+  using memory_space = typename Space::memory_space;
+  using float_view = Kokkos::View<float*, memory_space>;
+  BoxGrid grid;
+  detail::StencilData data;
+  Kokkos::View<std::uint32_t*, memory_space> words;
+  float_view full, row_sum, diagonal, inverse;
+
+  Stencil(Space const& space, BoxGrid const& at, bool half) : grid(at) {
+    index_t const nodes = grid.node_count();
+    if (half) words = allocate<decltype(words)>(space, "words", 117 * nodes);
+    if (!half) full = allocate<float_view>(space, "full", 234 * nodes);
+    row_sum = allocate<float_view>(space, "row_sum", 9 * nodes);
+    diagonal = allocate<float_view>(space, "diagonal", 6 * nodes);
+    inverse = allocate<float_view>(space, "inverse", 6 * nodes);
+    space.fence();
+    data.box = detail::NodeBox(grid);
+    data.nodes = static_cast<std::uint32_t>(nodes);
+    data.half = half;
+    data.words = words.data();
+    data.full = full.data();
+    data.row_sum = row_sum.data();
+    data.diagonal = diagonal.data();
+    data.inverse = inverse.data();
+  }
+
+  /// What the stencil stands for, in FP64: off-diagonal blocks as stored, diagonal block R - sum of them. `absolute`:
+  /// the same with absolute values all along, the bound of the rounding of a product.
+  Eigen::MatrixXd dense(bool absolute = false) const {
+    auto const rows = to_host(row_sum);
+    auto const stored = data.half ? std::vector<double>() : to_host(full);
+    std::vector<std::uint32_t> packed;
+    if (data.half) {
+      Kokkos::fence();
+      auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, words);
+      packed.assign(host.data(), host.data() + host.size());
+    }
+    index_t const nodes = grid.node_count();
+    auto const entry = [&](int q, int e, index_t node) {
+      if (!data.half) return stored[static_cast<std::size_t>((9 * q + e) * nodes + node)];
+      int const word = e < 8 ? 4 * q + e / 2 : 104 + q / 2;
+      bool const high = e < 8 ? e % 2 == 1 : q % 2 == 1;
+      std::uint32_t const bits = packed[static_cast<std::size_t>(word * nodes + node)];
+      return static_cast<double>(high ? detail::bf16_high(bits) : detail::bf16_low(bits));
+    };
+    Eigen::MatrixXd a = Eigen::MatrixXd::Zero(3 * nodes, 3 * nodes);
+    for (index_t node = 0; node < nodes; ++node) {
+      Index3 const p = grid.node_indices(node);
+      for (int d = 0; d < 3; ++d)
+        for (int e = 0; e < 3; ++e) {
+          double const sum = rows[static_cast<std::size_t>((3 * d + e) * nodes + node)];
+          a(node + d * nodes, node + e * nodes) += absolute ? std::abs(sum) : sum;
+        }
+      for (int q = 0; q < 26; ++q) {
+        int const position = q < 13 ? q : q + 1;
+        Index3 at{p[0] + position % 3 - 1, p[1] + position / 3 % 3 - 1, p[2] + position / 9 - 1};
+        bool inside = true;
+        for (std::size_t axis = 0; axis < 3; ++axis) {
+          index_t const m = grid.nodes()[axis];
+          if (grid.periodic()[axis]) at[axis] = (at[axis] + m) % m;
+          inside = inside && at[axis] >= 0 && at[axis] < m;
+        }
+        for (int d = 0; d < 3; ++d)
+          for (int e = 0; e < 3; ++e) {
+            double const value = entry(q, 3 * d + e, node);
+            if (!inside) {  // must be zero: the product reads beyond the grid there
+              if (value != 0) a(node + d * nodes, node + e * nodes) = NAN;
+              continue;
+            }
+            a(node + d * nodes, grid.node_index(at[0], at[1], at[2]) + e * nodes) += absolute ? std::abs(value) : value;
+            a(node + d * nodes, node + e * nodes) += absolute ? std::abs(value) : -value;
+          }
+      }
+    }
+    return a;
+  }
+};
+
+/// A nodal vector with the zeros before and behind each component that products of stencils expect.
+template <class Space>
+struct StencilVector {
+  using memory_space = typename Space::memory_space;
+  index_t nodes, margin, stride;
+  Kokkos::View<float*, memory_space> storage;
+
+  StencilVector(Space const& space, BoxGrid const& grid, std::vector<double> const& values = {})
+      : nodes(grid.node_count()), margin(detail::stencil_margin(grid)), stride(nodes + 2 * margin) {
+    std::vector<double> padded(static_cast<std::size_t>(3 * stride), 0.0);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      index_t const node = static_cast<index_t>(i) % nodes, d = static_cast<index_t>(i) / nodes;
+      padded[static_cast<std::size_t>(margin + node + d * stride)] = values[i];
+    }
+    storage = to_device<decltype(storage)>(space, padded, 3 * stride);
+  }
+  detail::VectorRef ref() const { return {storage.data() + margin, stride}; }
+  std::vector<double> values() const {
+    auto const padded = to_host(storage);
+    std::vector<double> out;
+    for (index_t d = 0; d < 3; ++d)
+      for (index_t node = 0; node < nodes; ++node)
+        out.push_back(padded[static_cast<std::size_t>(margin + node + d * stride)]);
+    return out;
+  }
+  /// Whether nothing was written outside of the nodes.
+  bool margins_are_zero() const {
+    auto const padded = to_host(storage);
+    for (index_t i = 0; i < 3 * stride; ++i) {
+      index_t const at = i % stride - margin;
+      if ((at < 0 || at >= nodes) && padded[static_cast<std::size_t>(i)] != 0) return false;
+    }
+    return true;
+  }
+};
+
+/// The stencil of cells, on the coarse grid of `factor`.
+template <class Space>
+Stencil<Space> stencil_of_cells(Space const& space, BoxGrid const& fine, Hex8Matrix const& stiffness,
+                                std::vector<double> const& moduli, std::vector<std::uint8_t> const& mask,
+                                std::vector<std::uint8_t> const& coarse_mask, Factors const& factor, bool half) {
+  using memory_space = typename Space::memory_space;
+  using float_view = Kokkos::View<float*, memory_space>;
+  using byte_view = Kokkos::View<std::uint8_t*, memory_space>;
+  BoxGrid const coarse = coarsened(fine, factor);
+  std::vector<double> products, entries;
+  for (int o = 0; o < 8; ++o) {
+    // A child as a box of its own: corners of the coarse cell at 0 and `factor`, those of the child from its offset on.
+    Eigen::MatrixXd p = Eigen::MatrixXd::Zero(24, 24), k(24, 24);
+    for (int m = 0; m < 8; ++m)
+      for (int a = 0; a < 8; ++a) {
+        double weight = 1;
+        for (int axis = 0; axis < 3; ++axis) {
+          double const size = factor[static_cast<std::size_t>(axis)];
+          double const at = ((o >> axis) & 1) + ((m >> axis) & 1);
+          weight *= ((a >> axis) & 1) == 1 ? at / size : 1 - at / size;
+        }
+        for (int d = 0; d < 3; ++d) p(3 * m + d, 3 * a + d) = weight;
+      }
+    for (int r = 0; r < 24; ++r)
+      for (int c = 0; c < 24; ++c) k(r, c) = stiffness[static_cast<std::size_t>(r)][static_cast<std::size_t>(c)];
+    Eigen::MatrixXd const product = p.transpose() * k * p;
+    for (int a = 0; a < 8; ++a)
+      for (int b = 0; b < 8; ++b)
+        for (int d = 0; d < 3; ++d)
+          for (int e = 0; e < 3; ++e) products.push_back(product(3 * a + d, 3 * b + e));
+  }
+  for (auto const& row : stiffness) entries.insert(entries.end(), row.begin(), row.end());
+  std::vector<std::uint8_t> dirty(static_cast<std::size_t>(fine.cell_count()), 0);
+  if (!mask.empty()) {
+    Index3 const n = fine.cells();
+    for (index_t k = 0; k < n[2]; ++k)
+      for (index_t j = 0; j < n[1]; ++j)
+        for (index_t i = 0; i < n[0]; ++i)
+          for (index_t node : cell_nodes(fine, i, j, k))
+            if (mask[static_cast<std::size_t>(node)] != 0)
+              dirty[static_cast<std::size_t>(fine.cell_index(i, j, k))] = 1;
+  }
+  auto const moduli_view = to_device<float_view>(space, moduli, fine.cell_count());
+  auto const products_view = to_device<float_view>(space, products, static_cast<index_t>(products.size()));
+  auto const stiffness_view = to_device<float_view>(space, entries, 576);
+  byte_view mask_view, dirty_view, coarse_view;
+  if (!mask.empty()) {
+    mask_view = to_device<byte_view>(space, mask, fine.node_count());
+    dirty_view = to_device<byte_view>(space, dirty, fine.cell_count());
+    coarse_view = to_device<byte_view>(space, coarse_mask, coarse.node_count());
+  }
+  detail::CellGalerkin galerkin{};
+  galerkin.moduli = moduli_view.data();
+  galerkin.mask = mask_view.data();
+  galerkin.dirty = dirty_view.data();
+  galerkin.stiffness = stiffness_view.data();
+  galerkin.products = products_view.data();
+  galerkin.fine = detail::NodeBox(fine);
+  galerkin.coarse = detail::NodeBox(coarse);
+  galerkin.coarse_mask = coarse_view.data();
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    galerkin.cells[axis] = static_cast<int>(fine.cells()[axis]);
+    galerkin.coarse_cells[axis] = static_cast<int>(coarse.cells()[axis]);
+    galerkin.factor[axis] = factor[axis];
+  }
+  Stencil<Space> stencil(space, coarse, half);
+  detail::assemble_stencil("test::stencil_of_cells", space, galerkin, stencil.data);
+  space.fence();
+  return stencil;
+}
+
+/// The stencil of a finer one.
+template <class Space>
+Stencil<Space> stencil_of_stencil(Space const& space, Stencil<Space> const& fine,
+                                  std::vector<std::uint8_t> const& coarse_mask, Factors const& factor, bool half) {
+  using byte_view = Kokkos::View<std::uint8_t*, typename Space::memory_space>;
+  BoxGrid const coarse = coarsened(fine.grid, factor);
+  byte_view coarse_view;
+  if (!coarse_mask.empty()) coarse_view = to_device<byte_view>(space, coarse_mask, coarse.node_count());
+  detail::StencilGalerkin galerkin{
+      fine.data, {factor[0], factor[1], factor[2]}, detail::NodeBox(coarse), coarse_view.data()};
+  Stencil<Space> stencil(space, coarse, half);
+  detail::assemble_stencil("test::stencil_of_stencil", space, galerkin, stencil.data);
+  space.fence();
+  return stencil;
+}
+
+}  // namespace brickwork::test
