@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "brickwork/solvers/detail/dense_inverse.hpp"
+
+#include "support/catch.hpp"
+#include "support/devices.hpp"
+#include "support/galerkin_reference.hpp"
+
+using namespace brickwork;
+using namespace brickwork::test;
+
+namespace {
+
+constexpr double eps = std::numeric_limits<float>::epsilon();
+
+template <class Space>
+Stencil<Space> stencil_on(BoxGrid const& grid, std::vector<double> const& moduli, std::vector<std::uint8_t> const& mask,
+                          bool half) {
+  auto const stiffness = hex8_stiffness(elasticity_matrix(IsotropicMaterial{1, 0.3}), grid.spacing());
+  return stencil_of_cells(Space{}, grid, stiffness, moduli, mask, mask, {1, 1, 1}, half);
+}
+
+// Columns of the inverse, one solve each.
+template <class Space>
+Eigen::MatrixXd inverse_of(Stencil<Space> const& stencil) {
+  Space const space;
+  detail::DenseInverse<Space> dense(space, stencil.data);
+  dense.update(space);
+  index_t const size = stencil.grid.dof_count();
+  Eigen::MatrixXd inverse(size, size);
+  for (index_t column = 0; column < size; ++column) {
+    std::vector<double> unit(static_cast<std::size_t>(size), 0.0);
+    unit[static_cast<std::size_t>(column)] = 1;
+    StencilVector<Space> const b(space, stencil.grid, unit), x(space, stencil.grid);
+    dense.solve(space, b.ref(), x.ref());
+    auto const values = x.values();
+    for (index_t row = 0; row < size; ++row) inverse(row, column) = values[static_cast<std::size_t>(row)];
+  }
+  return inverse;
+}
+
+std::vector<std::uint8_t> fixed_face(BoxGrid const& grid) {
+  std::vector<std::uint8_t> mask(static_cast<std::size_t>(grid.node_count()), 0);
+  for (std::size_t node = 0; node < mask.size(); node += static_cast<std::size_t>(grid.nodes()[0])) mask[node] = 7;
+  mask.back() = 2;  // and a single component
+  return mask;
+}
+
+// On free components the inverse is that of Eigen; constrained ones have zero rows and columns.
+template <class Space>
+void definite(BoxGrid const& grid, bool half) {
+  CAPTURE(grid.cells()[0], grid.cells()[1], grid.cells()[2], half);
+  auto const mask = fixed_face(grid);
+  auto const stencil = stencil_on<Space>(grid, random_values(grid.cell_count(), 31, 1e-3, 1), mask, half);
+  Eigen::MatrixXd a = stencil.dense();
+  index_t const nodes = grid.node_count();
+  for (index_t i = 0; i < a.rows(); ++i)
+    if (is_fixed(mask, i % nodes, static_cast<int>(i / nodes))) {
+      a.row(i).setZero();
+      a.col(i).setZero();
+      a(i, i) = 1;
+    }
+  Eigen::MatrixXd expected = a.inverse();
+  for (index_t i = 0; i < a.rows(); ++i)
+    if (is_fixed(mask, i % nodes, static_cast<int>(i / nodes))) expected(i, i) = 0;
+  // Elimination in FP64, entries kept in FP32.
+  CHECK((inverse_of(stencil) - expected).cwiseAbs().maxCoeff() <= 4 * eps * expected.cwiseAbs().maxCoeff());
+}
+
+// An object is filled anew by every update().
+template <class Space>
+void updates() {
+  Space const space;
+  BoxGrid const grid({3, 2, 2}, {3, 2, 2});
+  auto const mask = fixed_face(grid);
+  auto const first = stencil_on<Space>(grid, random_values(grid.cell_count(), 33, 0.1, 1), mask, false);
+  auto const second = stencil_on<Space>(grid, random_values(grid.cell_count(), 34, 0.1, 1), mask, false);
+  auto const b = StencilVector<Space>(space, grid, rounded<float>(random_values(grid.dof_count(), 35)));
+  auto const solve = [&](detail::DenseInverse<Space> const& dense) {
+    StencilVector<Space> const x(space, grid);
+    dense.solve(space, b.ref(), x.ref());
+    return x.values();
+  };
+  detail::DenseInverse<Space> fresh(space, second.data), dense(space, first.data);
+  fresh.update(space);
+  dense.update(space);
+  CHECK(solve(dense) != solve(fresh));
+  Kokkos::deep_copy(first.full, second.full);
+  Kokkos::deep_copy(first.row_sum, second.row_sum);
+  Kokkos::deep_copy(first.diagonal, second.diagonal);
+  dense.update(space);
+  CHECK(solve(dense) == solve(fresh));
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("the coarsest level's inverse is exact on free components", "[multigrid]", BRICKWORK_TEST_SPACES) {
+  for (bool const half : {false, true}) {
+    definite<TestType>(BoxGrid({4, 3, 2}, {4, 3, 2}), half);
+    definite<TestType>(BoxGrid({2, 1, 1}, {2, 1, 1}), half);
+    definite<TestType>(BoxGrid({1, 7, 2}, {1, 7, 2}), half);
+  }
+}
+TEMPLATE_TEST_CASE("the coarsest level's inverse follows its stencil", "[multigrid]", BRICKWORK_TEST_SPACES) {
+  updates<TestType>();
+}
