@@ -11,8 +11,6 @@ using namespace brickwork::test;
 namespace {
 
 constexpr double eps = std::numeric_limits<float>::epsilon();
-// BF16 has eight significant bits.
-constexpr double bf16_rounding = 1.0 / 256;
 
 struct Case {
   BoxGrid grid;
@@ -41,30 +39,19 @@ Eigen::MatrixXd galerkin(Eigen::MatrixXd const& a, Eigen::MatrixXd const& p) { r
 
 // The largest error relative to what is allowed. Entries of a sum of positive semidefinite parts are bounded by
 // sqrt(a_ii a_jj), and so is the sum of the parts' absolute values: rounding of a few hundred terms in FP32 stays
-// within a multiple of that. `absolute` holds the absolute values that the difference form adds, `rounding` the bound
-// of everything beyond FP32. Rows without stiffness must be exact.
-double worst_error(Eigen::MatrixXd const& a, Eigen::MatrixXd const& expected, Eigen::MatrixXd const& absolute,
-                   Eigen::MatrixXd const& rounding) {
+// within a multiple of that. `absolute` holds the absolute values that the difference form adds. Rows without stiffness
+// must be exact.
+double worst_error(Eigen::MatrixXd const& a, Eigen::MatrixXd const& expected, Eigen::MatrixXd const& absolute) {
   double worst = 0;
   for (Eigen::Index i = 0; i < a.rows(); ++i)
     for (Eigen::Index j = 0; j < a.cols(); ++j) {
       double const scale = std::sqrt(std::max(0.0, expected(i, i)) * std::max(0.0, expected(j, j)));
-      double const allowed = expected(i, i) == 0 ? 0 : 100 * eps * (scale + absolute(i, j)) + rounding(i, j);
+      double const allowed = expected(i, i) == 0 ? 0 : 100 * eps * (scale + absolute(i, j));
       double const error = std::abs(a(i, j) - expected(i, j));
       if (!(error <= allowed))
         worst = std::max(worst, allowed > 0 && std::isfinite(error) ? error / allowed : INFINITY);
     }
   return worst;
-}
-
-// A bound of the entries' rounding, carried into the diagonal blocks: these are minus the sum of a row's other blocks.
-Eigen::MatrixXd with_row_sums(Eigen::MatrixXd const& rounding) {
-  Eigen::MatrixXd result = rounding;
-  Eigen::Index const nodes = rounding.rows() / 3;
-  for (Eigen::Index i = 0; i < rounding.rows(); ++i)
-    for (Eigen::Index e = 0; e < 3; ++e)
-      result(i, i % nodes + e * nodes) += rounding.row(i).segment(e * nodes, nodes).sum();
-  return result;
 }
 
 // The diagonal block and its inverse, both of them zero where a component has no stiffness.
@@ -128,21 +115,12 @@ void galerkin_products(Supports supports, bool graded) {
     }
     auto const p = dense_prolongation(c.grid, mask, coarse, coarse_mask, c.factor);
     auto const expected = galerkin(dense_stiffness(c.grid, stiffness, moduli, mask), p);
-    Eigen::MatrixXd const none = Eigen::MatrixXd::Zero(expected.rows(), expected.cols());
-
-    // `rounding`: of what a stencil was made from.
-    auto const check = [&](Stencil<Space> const& stencil, Eigen::MatrixXd const& reference,
-                           Eigen::MatrixXd const& rounding) {
-      auto const absolute = stencil.dense(true);
-      double const own = stencil.data.half ? 1.01 * bf16_rounding : 0;
-      CHECK(worst_error(stencil.dense(), reference, absolute, own * absolute + rounding) <= 1);
+    auto const check = [](Stencil<Space> const& stencil, Eigen::MatrixXd const& reference) {
+      CHECK(worst_error(stencil.dense(), reference, stencil.dense(true)) <= 1);
     };
-    auto const full = stencil_of_cells(space, c.grid, stiffness, moduli, mask, coarse_mask, c.factor, false);
-    check(full, expected, none);
-    check_diagonal(full, expected, !graded && supports == Supports::none);
-    auto const half = stencil_of_cells(space, c.grid, stiffness, moduli, mask, coarse_mask, c.factor, true);
-    check(half, expected, none);
-    check_diagonal(half, expected, !graded && supports == Supports::none);
+    auto const stencil = stencil_of_cells(space, c.grid, stiffness, moduli, mask, coarse_mask, c.factor);
+    check(stencil, expected);
+    check_diagonal(stencil, expected, !graded && supports == Supports::none);
 
     // One level further down. The reference is what the finer stencil stands for, rounded as it is.
     Factors next = {1, 1, 1};
@@ -155,19 +133,11 @@ void galerkin_products(Supports supports, bool graded) {
     if (supports == Supports::single) coarsest_mask.assign(static_cast<std::size_t>(coarsest.node_count()), 0);
     if (supports == Supports::random) coarsest_mask = random_mask(coarsest.node_count(), seed + 52);
     auto const q = dense_prolongation(coarse, coarse_mask, coarsest, coarsest_mask, next);
-    auto const from_full = galerkin(full.dense(), q);
-    Eigen::MatrixXd const exact = Eigen::MatrixXd::Zero(from_full.rows(), from_full.cols());
-    check(stencil_of_stencil(space, full, coarsest_mask, next, false), from_full, exact);
-    check(stencil_of_stencil(space, full, coarsest_mask, next, true), from_full, exact);
-    // The diagonal block that a BF16 stencil keeps is the unrounded one: another rounding of its row.
-    auto const from_half = galerkin(half.dense(), q);
-    Eigen::MatrixXd const rounding = with_row_sums(1.01 * bf16_rounding * galerkin(half.dense(true), q));
-    check(stencil_of_stencil(space, half, coarsest_mask, next, false), from_half, rounding);
-    check(stencil_of_stencil(space, half, coarsest_mask, next, true), from_half, rounding);
+    check(stencil_of_stencil(space, stencil, coarsest_mask, next), galerkin(stencil.dense(), q));
   }
 }
 
-// A = difference form: a translation gives exact zeros, in either precision, wherever no constraint is near.
+// A = difference form: a translation gives exact zeros wherever no constraint is near.
 template <class Space>
 void translations() {
   Space const space;
@@ -182,40 +152,36 @@ void translations() {
   for (std::size_t node = 0; node < mask.size(); node += static_cast<std::size_t>(fine.nodes()[0])) mask[node] = 7;
   for (std::size_t node = 0; node < coarse_mask.size(); node += static_cast<std::size_t>(coarse.nodes()[0]))
     coarse_mask[node] = 7;
-  for (bool const half : {false, true}) {
-    CAPTURE(half);
-    auto const check = [&](Stencil<Space> const& stencil, index_t first_free) {
-      index_t const nodes = stencil.grid.node_count(), mx = stencil.grid.nodes()[0];
-      std::vector<double> shift(static_cast<std::size_t>(3 * nodes));
-      for (std::size_t i = 0; i < shift.size(); ++i)
-        shift[i] = i < static_cast<std::size_t>(nodes) ? 1234.567 : -0.03125;
-      StencilVector<Space> const x(space, stencil.grid, shift), w(space, stencil.grid);
-      detail::apply_stencil("test", space, stencil.data, x.ref(), detail::StencilProduct{w.ref()});
-      auto const product = w.values();
-      int wrong = 0, held = 0;
-      for (index_t i = 0; i < 3 * nodes; ++i) {
-        bool const near = i % nodes % mx < first_free;
-        if (!near && product[static_cast<std::size_t>(i)] != 0) ++wrong;
-        if (near && product[static_cast<std::size_t>(i)] != 0) ++held;
-      }
-      CHECK(wrong == 0);
-      CHECK(held > 0);
-    };
-    auto const stencil = stencil_of_cells(space, fine, stiffness, moduli, mask, coarse_mask, factor, half);
-    check(stencil, 2);
-    std::vector<std::uint8_t> const free(static_cast<std::size_t>(coarsened(coarse, factor).node_count()), 0);
-    check(stencil_of_stencil(space, stencil, free, factor, half), 2);
-  }
+  auto const check = [&](Stencil<Space> const& stencil, index_t first_free) {
+    index_t const nodes = stencil.grid.node_count(), mx = stencil.grid.nodes()[0];
+    std::vector<double> shift(static_cast<std::size_t>(3 * nodes));
+    for (std::size_t i = 0; i < shift.size(); ++i) shift[i] = i < static_cast<std::size_t>(nodes) ? 1234.567 : -0.03125;
+    StencilVector<Space> const x(space, stencil.grid, shift), w(space, stencil.grid);
+    detail::apply_stencil("test", space, stencil.data, x.ref(), detail::StencilProduct{w.ref()});
+    auto const product = w.values();
+    int wrong = 0, held = 0;
+    for (index_t i = 0; i < 3 * nodes; ++i) {
+      bool const near = i % nodes % mx < first_free;
+      if (!near && product[static_cast<std::size_t>(i)] != 0) ++wrong;
+      if (near && product[static_cast<std::size_t>(i)] != 0) ++held;
+    }
+    CHECK(wrong == 0);
+    CHECK(held > 0);
+  };
+  auto const stencil = stencil_of_cells(space, fine, stiffness, moduli, mask, coarse_mask, factor);
+  check(stencil, 2);
+  std::vector<std::uint8_t> const free(static_cast<std::size_t>(coarsened(coarse, factor).node_count()), 0);
+  check(stencil_of_stencil(space, stencil, free, factor), 2);
 }
 
 // Every epilogue against plain loops over the same entries.
 template <class Space>
-void epilogues(BoxGrid const& grid, bool half) {
-  CAPTURE(half, grid.cells()[0], grid.cells()[1], grid.cells()[2]);
+void epilogues(BoxGrid const& grid) {
+  CAPTURE(grid.cells()[0], grid.cells()[1], grid.cells()[2]);
   Space const space;
   auto const moduli = random_values(grid.cell_count(), 91, 0.1, 1);
   auto const mask = random_mask(grid.node_count(), 92);
-  auto const stencil = stencil_of_cells(space, grid, stiffness_of(grid), moduli, mask, mask, {1, 1, 1}, half);
+  auto const stencil = stencil_of_cells(space, grid, stiffness_of(grid), moduli, mask, mask, {1, 1, 1});
   index_t const nodes = grid.node_count();
   auto const size = static_cast<std::size_t>(3 * nodes);
   auto const values = [&](unsigned seed) { return rounded<float>(random_values(3 * nodes, seed)); };
@@ -313,22 +279,6 @@ void epilogues(BoxGrid const& grid, bool half) {
 
 }  // namespace
 
-TEST_CASE("BF16 rounds to the nearest even value", "[stencil]") {
-  using namespace brickwork::detail;
-  CHECK(round_to_bf16(1.0f) == 1.0f);
-  CHECK(round_to_bf16(1.0f + 1.0f / 256) == 1.0f);              // halfway: to even
-  CHECK(round_to_bf16(1.0f + 3.0f / 256) == 1.0f + 1.0f / 64);  // halfway: to even
-  CHECK(round_to_bf16(-1.0f - 1.01f / 256) == -1.0f - 1.0f / 128);
-  CHECK(round_to_bf16(0.0f) == 0.0f);
-  CHECK(std::isnan(round_to_bf16(std::numeric_limits<float>::quiet_NaN())));
-  CHECK(bf16_low(bf16_bits(0.75f) | bf16_bits(-2.5f) << 16) == 0.75f);
-  CHECK(bf16_high(bf16_bits(0.75f) | bf16_bits(-2.5f) << 16) == -2.5f);
-  for (double value : random_values(1000, 5, -30, 30)) {
-    auto const x = static_cast<float>(std::exp2(value));
-    CHECK(std::abs(round_to_bf16(x) - x) <= x / 256);
-  }
-}
-
 TEMPLATE_TEST_CASE("stencils are the Galerkin products of cells and of stencils", "[stencil]", BRICKWORK_TEST_SPACES) {
   for (bool const graded : {false, true}) galerkin_products<TestType>(Supports::none, graded);
 }
@@ -342,9 +292,7 @@ TEMPLATE_TEST_CASE("translations are in the null space of a stencil exactly", "[
   translations<TestType>();
 }
 TEMPLATE_TEST_CASE("products of stencils with all that follows them", "[stencil]", BRICKWORK_TEST_SPACES) {
-  for (bool const half : {false, true}) {
-    epilogues<TestType>(BoxGrid({8, 6, 4}, {8, 6, 4}), half);
-    epilogues<TestType>(BoxGrid({1, 6, 2}, {1, 6, 2}), half);
-    epilogues<TestType>(BoxGrid({2, 5, 4}, {2, 5, 4}, {true, false, true}), half);
-  }
+  epilogues<TestType>(BoxGrid({8, 6, 4}, {8, 6, 4}));
+  epilogues<TestType>(BoxGrid({1, 6, 2}, {1, 6, 2}));
+  epilogues<TestType>(BoxGrid({2, 5, 4}, {2, 5, 4}, {true, false, true}));
 }

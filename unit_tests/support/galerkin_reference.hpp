@@ -86,47 +86,36 @@ struct Stencil {
   using memory_space = typename Space::memory_space;
   using float_view = Kokkos::View<float*, memory_space>;
   BoxGrid grid;
+  index_t margin;
   detail::StencilData data;
-  Kokkos::View<std::uint32_t*, memory_space> words;
-  float_view full, row_sum, diagonal, inverse;
+  float_view blocks, row_sum, diagonal, inverse;
+  Kokkos::View<std::uint8_t*, memory_space> flags;  // near a constraint
 
-  Stencil(Space const& space, BoxGrid const& at, bool half) : grid(at) {
+  Stencil(Space const& space, BoxGrid const& at) : grid(at), margin(detail::stencil_margin(at)) {
     index_t const nodes = grid.node_count();
-    if (half) words = allocate<decltype(words)>(space, "words", 117 * nodes);
-    if (!half) full = allocate<float_view>(space, "full", 234 * nodes);
+    data.box = detail::NodeBox(grid);
+    data.nodes = static_cast<std::uint32_t>(nodes);
+    data.stride = nodes + margin;
+    blocks = allocate<float_view>(space, "blocks", 9 * detail::forward_blocks * data.stride);
     row_sum = allocate<float_view>(space, "row_sum", 9 * nodes);
     diagonal = allocate<float_view>(space, "diagonal", 6 * nodes);
     inverse = allocate<float_view>(space, "inverse", 6 * nodes);
+    flags = allocate<decltype(flags)>(space, "flags", nodes);
     space.fence();
-    data.box = detail::NodeBox(grid);
-    data.nodes = static_cast<std::uint32_t>(nodes);
-    data.half = half;
-    data.words = words.data();
-    data.full = full.data();
+    data.blocks = blocks.data() + margin;
     data.row_sum = row_sum.data();
     data.diagonal = diagonal.data();
     data.inverse = inverse.data();
   }
 
-  /// What the stencil stands for, in FP64: off-diagonal blocks as stored, diagonal block R - sum of them. `absolute`:
-  /// the same with absolute values all along, the bound of the rounding of a product.
+  /// What the stencil stands for, in FP64: blocks as stored, diagonal block R - sum of them. `absolute`: the same with
+  /// absolute values all along, the bound of the rounding of a product. Not a number where a product would read
+  /// anything but zero beyond the grid.
   Eigen::MatrixXd dense(bool absolute = false) const {
-    auto const rows = to_host(row_sum);
-    auto const stored = data.half ? std::vector<double>() : to_host(full);
-    std::vector<std::uint32_t> packed;
-    if (data.half) {
-      Kokkos::fence();
-      auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, words);
-      packed.assign(host.data(), host.data() + host.size());
-    }
+    auto const rows = to_host(row_sum), stored = to_host(blocks);
     index_t const nodes = grid.node_count();
-    auto const entry = [&](int q, int e, index_t node) {
-      if (!data.half) return stored[static_cast<std::size_t>((9 * q + e) * nodes + node)];
-      int const word = e < 8 ? 4 * q + e / 2 : 104 + q / 2;
-      bool const high = e < 8 ? e % 2 == 1 : q % 2 == 1;
-      std::uint32_t const bits = packed[static_cast<std::size_t>(word * nodes + node)];
-      return static_cast<double>(high ? detail::bf16_high(bits) : detail::bf16_low(bits));
-    };
+    Index3 const m = grid.nodes();
+    bool const periodic = data.box.periodic[0] || data.box.periodic[1] || data.box.periodic[2];
     Eigen::MatrixXd a = Eigen::MatrixXd::Zero(3 * nodes, 3 * nodes);
     for (index_t node = 0; node < nodes; ++node) {
       Index3 const p = grid.node_indices(node);
@@ -135,23 +124,28 @@ struct Stencil {
           double const sum = rows[static_cast<std::size_t>((3 * d + e) * nodes + node)];
           a(node + d * nodes, node + e * nodes) += absolute ? std::abs(sum) : sum;
         }
-      for (int q = 0; q < 26; ++q) {
-        int const position = q < 13 ? q : q + 1;
-        Index3 at{p[0] + position % 3 - 1, p[1] + position / 3 % 3 - 1, p[2] + position / 9 - 1};
+      for (int position = 0; position < 27; ++position) {
+        if (position == 13) continue;
+        Index3 const s{position % 3 - 1, position / 3 % 3 - 1, position / 9 - 1};
+        Index3 at{p[0] + s[0], p[1] + s[1], p[2] + s[2]};
+        index_t neighbour = node + s[0] + m[0] * (s[1] + m[1] * s[2]);
         bool inside = true;
         for (std::size_t axis = 0; axis < 3; ++axis) {
-          index_t const m = grid.nodes()[axis];
-          if (grid.periodic()[axis]) at[axis] = (at[axis] + m) % m;
-          inside = inside && at[axis] >= 0 && at[axis] < m;
+          if (grid.periodic()[axis]) at[axis] = (at[axis] + m[axis]) % m[axis];
+          inside = inside && at[axis] >= 0 && at[axis] < m[axis];
         }
+        if (inside) neighbour = grid.node_index(at[0], at[1], at[2]);
+        if (!inside && periodic) continue;
         for (int d = 0; d < 3; ++d)
           for (int e = 0; e < 3; ++e) {
-            double const value = entry(q, 3 * d + e, node);
-            if (!inside) {  // must be zero: the product reads beyond the grid there
+            index_t const entry = position > 13 ? (9 * (position - 14) + 3 * d + e) * data.stride + node
+                                                : (9 * (12 - position) + 3 * e + d) * data.stride + neighbour;
+            double const value = stored[static_cast<std::size_t>(margin + entry)];
+            if (!inside) {
               if (value != 0) a(node + d * nodes, node + e * nodes) = NAN;
               continue;
             }
-            a(node + d * nodes, grid.node_index(at[0], at[1], at[2]) + e * nodes) += absolute ? std::abs(value) : value;
+            a(node + d * nodes, neighbour + e * nodes) += absolute ? std::abs(value) : value;
             a(node + d * nodes, node + e * nodes) += absolute ? std::abs(value) : -value;
           }
       }
@@ -159,6 +153,21 @@ struct Stencil {
     return a;
   }
 };
+
+/// Assembles the stencil with the nodes near constraints found as multigrid does.
+template <class Space, class Galerkin>
+void assemble(Space const& space, Galerkin const& galerkin, Stencil<Space> const& stencil) {
+  Kokkos::parallel_for("test::flag", range(space, stencil.grid.node_count()),
+                       detail::FlagConstrained<Galerkin>{galerkin, stencil.flags.data()});
+  auto const flags = to_host(stencil.flags);
+  std::vector<std::uint32_t> listed;
+  for (std::size_t node = 0; node < flags.size(); ++node)
+    if (flags[node] != 0) listed.push_back(static_cast<std::uint32_t>(node));
+  using listed_view = Kokkos::View<std::uint32_t*, typename Space::memory_space>;
+  auto const nodes = to_device<listed_view>(space, listed, static_cast<index_t>(listed.size()));
+  detail::assemble_stencil("test::assemble", space, galerkin, stencil.data, nodes);
+  space.fence();
+}
 
 /// A nodal vector with the zeros before and behind each component that products of stencils expect.
 template <class Space>
@@ -200,7 +209,7 @@ struct StencilVector {
 template <class Space>
 Stencil<Space> stencil_of_cells(Space const& space, BoxGrid const& fine, Hex8Matrix const& stiffness,
                                 std::vector<double> const& moduli, std::vector<std::uint8_t> const& mask,
-                                std::vector<std::uint8_t> const& coarse_mask, Factors const& factor, bool half) {
+                                std::vector<std::uint8_t> const& coarse_mask, Factors const& factor) {
   using memory_space = typename Space::memory_space;
   using float_view = Kokkos::View<float*, memory_space>;
   using byte_view = Kokkos::View<std::uint8_t*, memory_space>;
@@ -227,6 +236,28 @@ Stencil<Space> stencil_of_cells(Space const& space, BoxGrid const& fine, Hex8Mat
         for (int d = 0; d < 3; ++d)
           for (int e = 0; e < 3; ++e) products.push_back(product(3 * a + d, 3 * b + e));
   }
+  // The 64 cells around a node in its blocks from the centre on: the node is the upper corner of coarse cells behind it
+  // and the lower one of those ahead.
+  std::vector<double> coefficients(14 * 64 * 9, 0.0);
+  for (int position = 13; position < 27; ++position)
+    for (int m = 0; m < 64; ++m) {
+      int const at[3] = {m % 4, m / 4 % 4, m / 16};
+      int const s[3] = {position % 3 - 1, position / 3 % 3 - 1, position / 9 - 1};
+      int a = 0, b = 0, o = 0;
+      bool exists = true;
+      for (int axis = 0; axis < 3; ++axis) {
+        int const size = factor[static_cast<std::size_t>(axis)];
+        bool const ahead = at[axis] >= size;
+        int const mine = ahead ? 0 : 1, other = mine + s[axis];
+        exists = exists && at[axis] < 2 * size && other >= 0 && other <= 1;
+        a |= mine << axis;
+        b |= (other & 1) << axis;
+        o |= (at[axis] - (ahead ? size : 0)) << axis;
+      }
+      for (int e = 0; exists && e < 9; ++e)
+        coefficients[static_cast<std::size_t>(576 * (position - 13) + 9 * m + e)] =
+            products[static_cast<std::size_t>(9 * (b + 8 * (a + 8 * o)) + e)];
+    }
   for (auto const& row : stiffness) entries.insert(entries.end(), row.begin(), row.end());
   std::vector<std::uint8_t> dirty(static_cast<std::size_t>(fine.cell_count()), 0);
   if (!mask.empty()) {
@@ -241,6 +272,7 @@ Stencil<Space> stencil_of_cells(Space const& space, BoxGrid const& fine, Hex8Mat
   auto const moduli_view = to_device<float_view>(space, moduli, fine.cell_count());
   auto const products_view = to_device<float_view>(space, products, static_cast<index_t>(products.size()));
   auto const stiffness_view = to_device<float_view>(space, entries, 576);
+  auto const coefficients_view = to_device<float_view>(space, coefficients, static_cast<index_t>(coefficients.size()));
   byte_view mask_view, dirty_view, coarse_view;
   if (!mask.empty()) {
     mask_view = to_device<byte_view>(space, mask, fine.node_count());
@@ -253,6 +285,7 @@ Stencil<Space> stencil_of_cells(Space const& space, BoxGrid const& fine, Hex8Mat
   galerkin.dirty = dirty_view.data();
   galerkin.stiffness = stiffness_view.data();
   galerkin.products = products_view.data();
+  galerkin.coefficients = coefficients_view.data();
   galerkin.fine = detail::NodeBox(fine);
   galerkin.coarse = detail::NodeBox(coarse);
   galerkin.coarse_mask = coarse_view.data();
@@ -261,25 +294,23 @@ Stencil<Space> stencil_of_cells(Space const& space, BoxGrid const& fine, Hex8Mat
     galerkin.coarse_cells[axis] = static_cast<int>(coarse.cells()[axis]);
     galerkin.factor[axis] = factor[axis];
   }
-  Stencil<Space> stencil(space, coarse, half);
-  detail::assemble_stencil("test::stencil_of_cells", space, galerkin, stencil.data);
-  space.fence();
+  Stencil<Space> const stencil(space, coarse);
+  assemble(space, galerkin, stencil);
   return stencil;
 }
 
 /// The stencil of a finer one.
 template <class Space>
 Stencil<Space> stencil_of_stencil(Space const& space, Stencil<Space> const& fine,
-                                  std::vector<std::uint8_t> const& coarse_mask, Factors const& factor, bool half) {
+                                  std::vector<std::uint8_t> const& coarse_mask, Factors const& factor) {
   using byte_view = Kokkos::View<std::uint8_t*, typename Space::memory_space>;
   BoxGrid const coarse = coarsened(fine.grid, factor);
   byte_view coarse_view;
   if (!coarse_mask.empty()) coarse_view = to_device<byte_view>(space, coarse_mask, coarse.node_count());
-  detail::StencilGalerkin galerkin{
-      fine.data, {factor[0], factor[1], factor[2]}, detail::NodeBox(coarse), coarse_view.data()};
-  Stencil<Space> stencil(space, coarse, half);
-  detail::assemble_stencil("test::stencil_of_stencil", space, galerkin, stencil.data);
-  space.fence();
+  detail::StencilGalerkin const galerkin{
+      fine.data, {factor[0], factor[1], factor[2]}, detail::NodeBox(coarse), coarse_view.data(), fine.flags.data()};
+  Stencil<Space> const stencil(space, coarse);
+  assemble(space, galerkin, stencil);
   return stencil;
 }
 
