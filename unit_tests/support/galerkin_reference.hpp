@@ -259,30 +259,18 @@ Stencil<Space> stencil_of_cells(Space const& space, BoxGrid const& fine, Hex8Mat
             products[static_cast<std::size_t>(9 * (b + 8 * (a + 8 * o)) + e)];
     }
   for (auto const& row : stiffness) entries.insert(entries.end(), row.begin(), row.end());
-  std::vector<std::uint8_t> dirty(static_cast<std::size_t>(fine.cell_count()), 0);
-  if (!mask.empty()) {
-    Index3 const n = fine.cells();
-    for (index_t k = 0; k < n[2]; ++k)
-      for (index_t j = 0; j < n[1]; ++j)
-        for (index_t i = 0; i < n[0]; ++i)
-          for (index_t node : cell_nodes(fine, i, j, k))
-            if (mask[static_cast<std::size_t>(node)] != 0)
-              dirty[static_cast<std::size_t>(fine.cell_index(i, j, k))] = 1;
-  }
   auto const moduli_view = to_device<float_view>(space, moduli, fine.cell_count());
   auto const products_view = to_device<float_view>(space, products, static_cast<index_t>(products.size()));
   auto const stiffness_view = to_device<float_view>(space, entries, 576);
   auto const coefficients_view = to_device<float_view>(space, coefficients, static_cast<index_t>(coefficients.size()));
-  byte_view mask_view, dirty_view, coarse_view;
+  byte_view mask_view, coarse_view;
   if (!mask.empty()) {
     mask_view = to_device<byte_view>(space, mask, fine.node_count());
-    dirty_view = to_device<byte_view>(space, dirty, fine.cell_count());
     coarse_view = to_device<byte_view>(space, coarse_mask, coarse.node_count());
   }
   detail::CellGalerkin galerkin{};
   galerkin.moduli = moduli_view.data();
   galerkin.mask = mask_view.data();
-  galerkin.dirty = dirty_view.data();
   galerkin.stiffness = stiffness_view.data();
   galerkin.products = products_view.data();
   galerkin.coefficients = coefficients_view.data();
