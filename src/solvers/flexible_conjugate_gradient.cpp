@@ -131,9 +131,9 @@ struct TakeStep {
   index_t stride, stride_u;
   double const* scalars;
   KOKKOS_FUNCTION void operator()(index_t node, double* sums) const {
-    // A breakdown must not reach u: the host reads the scalars and stops.
-    double const quotient = scalars[fcg_rz] / scalars[fcg_curvature];
-    double const alpha = scalars[fcg_curvature] > 0 && scalars[fcg_rz] > 0 ? quotient : 0;
+    // A breakdown must not reach u (p may hold anything then): the host reads the scalars and stops.
+    if (!(scalars[fcg_curvature] > 0 && scalars[fcg_rz] > 0)) return;
+    double const alpha = scalars[fcg_rz] / scalars[fcg_curvature];
     float const step = static_cast<float>(alpha);
     float part = 0;
     for (int d = 0; d < 3; ++d) {
@@ -306,7 +306,7 @@ SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve(ExecutionSpace cons
     truth = true_residual(space, outer, inner, f, u) / load;
     ++result.residual_evaluations;
     if (broken) {
-      if (truth > options.tolerance) result.status = SolveStatus::breakdown;
+      if (!(truth <= options.tolerance)) result.status = SolveStatus::breakdown;  // also where it is no number
       break;
     }
     if (exact || (claims && truth > options.tolerance)) {

@@ -14,6 +14,10 @@ namespace brickwork::detail {
 
 inline constexpr int dense_block = 32;
 
+/// The diagonal is raised by this much: rounding of the stencil leaves free rigid motions, and islands in void, pivots
+/// of either sign up to some 1e-6, whose inverses would be noise or negative.
+inline constexpr double dense_lift = 1e-5;
+
 /// The scaled matrix; row d nodes + i is component d of node i.
 struct DenseFromStencil {
   StencilData stencil;
@@ -39,7 +43,7 @@ struct DenseFromStencil {
     if (position == center_position) {
       float d[6];
       for (int e = 0; e < 6; ++e) d[e] = stencil.diagonal[static_cast<index_t>(e) * stencil.nodes + node];
-      a[0] = d[0], a[4] = d[1], a[8] = d[2];
+      a[0] = (1 + dense_lift) * d[0], a[4] = (1 + dense_lift) * d[1], a[8] = (1 + dense_lift) * d[2];
       a[5] = a[7] = d[3], a[2] = a[6] = d[4], a[1] = a[3] = d[5];
       add(node, node, a, false);
       return;
