@@ -14,6 +14,18 @@ namespace detail {
 // Positions in the vector of scalars.
 enum FcgScalar { fcg_curvature = 0, fcg_rz = 1, fcg_beta = 2, fcg_rr = 3, fcg_count = 4 };
 
+/// u = 0 on constrained components.
+struct ImposeConstraints {
+  index_t const* nodes;
+  std::uint8_t const* mask;
+  double* u;
+  index_t stride;
+  KOKKOS_FUNCTION void operator()(index_t i) const {
+    for (int d = 0; d < 3; ++d)
+      if ((mask[nodes[i]] >> d) & 1) u[nodes[i] + d * stride] = 0;
+  }
+};
+
 /// u = f on constrained components of the loaded nodes; sums f.f.
 struct ImposeForces {
   index_t const* nodes;
@@ -157,6 +169,8 @@ constexpr double claim = 0.95;
 // Steps with an exact residual and without a new least one, after which the precision's floor is reached.
 constexpr int stall_checks = 25;
 
+constexpr int most_restarts = 3;
+
 // Floats between the work vectors: whole groups of four, so that an FP64 view of two of them is aligned.
 index_t vector_length(BoxGrid const& grid) { return (grid.dof_count() + 3) / 4 * 4; }
 
@@ -244,6 +258,9 @@ SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve(ExecutionSpace cons
 
   double* const scalars = scalars_.data();
   auto const stride_u = static_cast<index_t>(u.stride(1));
+  auto const constrained = outer.constrained_nodes();
+  for_each("brickwork::FlexibleConjugateGradient::constrain", space, static_cast<index_t>(constrained.extent(0)),
+           detail::ImposeConstraints{constrained.data(), outer.constraints().data(), u.data(), stride_u});
   sum_each<1>("brickwork::FlexibleConjugateGradient::impose", space, static_cast<index_t>(f.nodes.extent(0)),
               detail::ImposeForces{f.nodes.data(), f.forces.data(),
                                    outer.constraints().extent(0) > 0 ? outer.constraints().data() : nullptr, u.data(),
@@ -266,6 +283,7 @@ SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve(ExecutionSpace cons
   // The recurrence of the residual is in FP32. Where it drifts (stiff parts that move as a whole lose digits in
   // rotations) every further step recomputes the residual in FP64; the directions go on.
   bool exact = false;
+  int restarts = 0;  // after a breakdown: a direction that lost its descent, where the rest may still be good
   while (!(truth <= options.tolerance)) {
     if (!std::isfinite(truth)) {
       result.status = SolveStatus::breakdown;
@@ -305,6 +323,11 @@ SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve(ExecutionSpace cons
 
     truth = true_residual(space, outer, inner, f, u) / load;
     ++result.residual_evaluations;
+    if (broken && std::isfinite(truth) && restarts < most_restarts) {
+      ++restarts;
+      start = true;
+      continue;
+    }
     if (broken) {
       if (!(truth <= options.tolerance)) result.status = SolveStatus::breakdown;  // also where it is no number
       break;

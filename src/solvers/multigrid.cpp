@@ -18,6 +18,9 @@ namespace {
 
 using detail::VectorRef;
 
+// One level of Krylov steps gains most per time on grids up to 10^8 cells; see perf_tests/RESULTS.md.
+constexpr int default_krylov_levels = 1;
+
 template <class ExecutionSpace>
 constexpr bool on_host =
     Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename ExecutionSpace::memory_space>::accessible;
@@ -41,6 +44,19 @@ std::vector<LevelGrid> level_grids(GridHierarchy const& hierarchy) {
 }
 
 int matrix_free_levels(int levels) { return levels >= 3 ? 2 : 1; }
+
+// Coarse levels with a K-cycle. Each doubles the visits to all levels below it, so it must have at most a third of the
+// nodes of the one above; the coarsest is solved exactly.
+int krylov_levels(std::vector<LevelGrid> const& levels, MultigridSettings const& settings) {
+  int const limit = static_cast<int>(levels.size()) - 2;
+  if (settings.krylov_levels >= 0) return std::min(settings.krylov_levels, limit);
+  int count = 0;
+  while (count < std::min(limit, default_krylov_levels) &&
+         3 * levels[static_cast<std::size_t>(count + 1)].grid.node_count() <=
+             levels[static_cast<std::size_t>(count)].grid.node_count())
+    ++count;
+  return count;
+}
 
 // Floats before, between and behind the components of a vector.
 index_t vector_margin(BoxGrid const& grid, bool matrix_free) { return matrix_free ? 0 : detail::stencil_margin(grid); }
@@ -177,8 +193,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     auto const grids = level_grids(hierarchy_);
     int const count = static_cast<int>(grids.size());
     int const free_levels = matrix_free_levels(count);
-    int const limit = count - 2;  // the coarsest is solved exactly
-    krylov_levels_ = settings.krylov_levels < 0 ? limit : std::min(settings.krylov_levels, limit);
+    krylov_levels_ = brickwork::krylov_levels(grids, settings);
     bool const constrained = fine.constraints().extent(0) > 0;
     scalars_ = allocate<float_view>(space, "brickwork::ElasticityMultigrid::scalars", 4 * count);
     sums_ = allocate<Kokkos::View<double*, memory_space>>(space, "brickwork::ElasticityMultigrid::sums", 4 * count);
@@ -213,6 +228,9 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
 
   void update(ExecutionSpace const& space) {
     ScopedRegion const region("brickwork::ElasticityMultigrid::update");
+    // What surrounds the vectors of stencil levels must be finite, and others leave anything here.
+    for_each("brickwork::ElasticityMultigrid::update::clear_temporary", space, static_cast<index_t>(temporary_.span()),
+             detail::FillZero{temporary_.data()});
     int const count = static_cast<int>(levels_.size());
     for (int l = 0; l < count; ++l) {
       Level& level = levels_[static_cast<std::size_t>(l)];
@@ -717,8 +735,7 @@ index_t ElasticityMultigrid<ExecutionSpace>::bytes(BoxGrid const& grid, bool con
   GridHierarchy const hierarchy(grid, coarsest_dofs<ExecutionSpace>(settings));
   auto const grids = level_grids(hierarchy);
   int const count = static_cast<int>(grids.size());
-  int const limit = count - 2;
-  int const krylov = settings.krylov_levels < 0 ? limit : std::min(settings.krylov_levels, limit);
+  int const krylov = brickwork::krylov_levels(grids, settings);
   index_t total = 4 * grid.node_count();
   VectorRoom room(grid.dof_count());
   for (int l = 1; l < count; ++l) {

@@ -32,7 +32,7 @@ namespace brickwork {
 
 struct MultigridSettings {
   int degree = 2;             ///< of the smoother, before and after the coarse correction; 1 .. 8
-  int krylov_levels = -1;     ///< coarse levels with two Krylov steps; -1: chosen for the grid
+  int krylov_levels = -1;     ///< coarse levels with two Krylov steps; -1: one, where a level has few enough nodes
   index_t coarsest_dofs = 0;  ///< at most this many in the dense inverse; 0: chosen for the backend
   double safety = 1.15;       ///< on the power iterations' estimate
   int power_iterations = 10;
