@@ -6,6 +6,7 @@
 #include "brickwork/core/check.hpp"
 #include "brickwork/core/for_each.hpp"
 #include "brickwork/core/instantiate.hpp"
+#include "brickwork/operators/detail/elasticity_tensor_core.hpp"
 
 namespace brickwork {
 
@@ -323,6 +324,18 @@ StateKernels state_kernels(Hex8Matrix const& stiffness, SolverSettings const& se
   return {select_elasticity_kernel(outer, stiffness, 8), select_elasticity_kernel(inner, stiffness, 4)};
 }
 
+namespace {
+
+void check_bf16(Hex8Matrix const& stiffness) {
+  try {
+    detail::integer_stiffness(ElasticityKernel::fused_wmma_exact, stiffness);
+  } catch (InputError const& error) {
+    throw InputError(std::string("solver.smoother = \"bf16\": ") + error.what());
+  }
+}
+
+}  // namespace
+
 SolverMethod state_method(Hex8Matrix const& stiffness, SolverSettings const& settings) {
   if (settings.method == SolverMethod::jacobi) return SolverMethod::jacobi;
   ElasticityKernel const kernel = elasticity_kernel_from_string(settings.kernel);
@@ -331,7 +344,10 @@ SolverMethod state_method(Hex8Matrix const& stiffness, SolverSettings const& set
   if (kernel != ElasticityKernel::automatic && kernel != ElasticityKernel::parity)
     obstacle = "it works with the kernel \"parity\"";
   if (!has_parity_form(stiffness)) obstacle = "the element matrix has no parity form";
-  if (!obstacle) return SolverMethod::multigrid;
+  if (!obstacle) {
+    if (settings.smoother == Smoother::bf16) check_bf16(stiffness);
+    return SolverMethod::multigrid;
+  }
   BRICKWORK_REQUIRE(settings.method == SolverMethod::automatic, "solver.method = \"multigrid\": ", obstacle,
                     "; change that or take method = \"jacobi\"");
   return SolverMethod::jacobi;
@@ -339,6 +355,7 @@ SolverMethod state_method(Hex8Matrix const& stiffness, SolverSettings const& set
 
 MultigridSettings multigrid_settings(SolverSettings const& settings) {
   MultigridSettings multigrid;
+  multigrid.smoother = settings.smoother;
   multigrid.degree = settings.smoother_degree;
   multigrid.krylov_levels = settings.krylov_levels;
   return multigrid;

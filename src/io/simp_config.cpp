@@ -621,9 +621,8 @@ void read_design(Section const& root, SimpProblem& problem, bool has_preset, Loc
 void read_solver(Section const& root, SimpProblem& problem, Locations& locations) {
   toml::table const* table = root.table("solver");
   if (table == nullptr) return;
-  std::vector<std::string> const keys = {"method",     "precision",       "kernel",
-                                         "tolerance",  "max_iterations",  "warm_start",
-                                         "free_modes", "smoother_degree", "krylov_levels"};
+  std::vector<std::string> const keys = {"method",     "precision",  "kernel",   "tolerance",       "max_iterations",
+                                         "warm_start", "free_modes", "smoother", "smoother_degree", "krylov_levels"};
   Section const section(*table, "[solver]", keys);
   SolverSettings& solver = problem.solver;
   section.choose("method",
@@ -641,6 +640,9 @@ void read_solver(Section const& root, SimpProblem& problem, Locations& locations
   section.get("tolerance", solver.tolerance);
   section.get_integer("max_iterations", solver.max_iterations);
   section.get("warm_start", solver.warm_start);
+  std::vector<std::pair<std::string, Smoother>> known;
+  for (auto smoother : smoothers()) known.emplace_back(to_string(smoother), smoother);
+  section.choose("smoother", known, solver.smoother);
   section.get_integer("smoother_degree", solver.smoother_degree);
   section.get_integer("krylov_levels", solver.krylov_levels);
   section.choose(
@@ -921,6 +923,7 @@ std::string to_toml(SimpConfig const& config) {
        "\"\nkernel = " + json_string(p.solver.kernel) + "\ntolerance = " + real(p.solver.tolerance) +
        "\nmax_iterations = " + std::to_string(p.solver.max_iterations) +
        "\nwarm_start = " + boolean(p.solver.warm_start) + "\nfree_modes = \"" + to_string(p.free_modes) +
+       "\"\nsmoother = \"" + to_string(p.solver.smoother) +
        "\"\nsmoother_degree = " + std::to_string(p.solver.smoother_degree) +
        "\nkrylov_levels = " + std::to_string(p.solver.krylov_levels) + "\n";
   t += "\n[output]\ndirectory = " + json_string(config.output.directory) +

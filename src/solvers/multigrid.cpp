@@ -7,10 +7,12 @@
 #include "brickwork/core/check.hpp"
 #include "brickwork/core/for_each.hpp"
 #include "brickwork/core/instantiate.hpp"
+#include "brickwork/operators/detail/elasticity_tensor_core.hpp"
 #include "brickwork/operators/detail/stencil_assembly.hpp"
 #include "brickwork/solvers/detail/dense_inverse.hpp"
 #include "brickwork/solvers/detail/launch_graph.hpp"
 #include "brickwork/solvers/detail/multigrid_kernels.hpp"
+#include "brickwork/solvers/detail/smoothers.hpp"
 
 namespace brickwork {
 
@@ -79,6 +81,22 @@ class VectorRoom {
   index_t next_ = 0;
 };
 
+// Whether a step with a previous iterate, which the result replaces, needs a third vector.
+bool needs_product(MultigridSettings const& settings) {
+  return settings.degree > 1 && (settings.smoother == Smoother::block_jacobi || settings.smoother == Smoother::bf16);
+}
+
+// Two colours per axis need an even number of nodes on a periodic one. The coarsest level is not smoothed.
+void check_colors(std::vector<LevelGrid> const& levels) {
+  for (std::size_t l = 0; l + 1 < levels.size(); ++l)
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      BoxGrid const& grid = levels[l].grid;
+      BRICKWORK_REQUIRE(!grid.periodic()[axis] || grid.cells()[axis] % 2 == 0,
+                        "ElasticityMultigrid: the smoother gauss_seidel needs an even number of cells along periodic ",
+                        "axes; level ", l, " has ", grid.cells()[axis], " along ", static_cast<char>('x' + axis));
+    }
+}
+
 // Products of the unit cell: P_c^T K0 P_c per child c, row 3 a + d.
 std::vector<Hex8Matrix> child_products(Hex8Matrix const& stiffness, std::array<int, 3> const& factor) {
   std::vector<Hex8Matrix> products;
@@ -116,12 +134,14 @@ Hex8Matrix sum_of(std::vector<Hex8Matrix> const& matrices) {
 
 // Bounds of the spectrum of D^-1 A: that of one cell alone, the largest eigenvalue of D0^-1 K0, which holds for any
 // moduli since A and D are sums over cells with the same weights; and that of an endless grid of equal cells, which is
-// the largest eigenvalue of the symbol, found at wave numbers 0 and pi.
+// the largest eigenvalue of the symbol, found at wave numbers 0 and pi. D is the diagonal, or with `blocks` the 3 x 3
+// blocks of the nodes; then the bound of a single cell serves everywhere, since it is hardly above that of equal cells
+// (Poisson's ratio 0.3, cubes: 3.16 and 2.86; point diagonal: 5.32 and 2.86).
 struct SpectralBounds {
   double single, uniform;
 };
 
-SpectralBounds spectral_bounds(Hex8Matrix const& stiffness) {
+SpectralBounds spectral_bounds(Hex8Matrix const& stiffness, bool blocks) {
   Eigen::Matrix<double, 24, 24> scaled;
   for (int r = 0; r < 24; ++r)
     for (int c = 0; c < 24; ++c) {
@@ -129,9 +149,13 @@ SpectralBounds spectral_bounds(Hex8Matrix const& stiffness) {
       scaled(r, c) = stiffness[i][j] / std::sqrt(stiffness[i][i] * stiffness[j][j]);
     }
   SpectralBounds bounds{};
-  bounds.single = Eigen::SelfAdjointEigenSolver<Eigen::Matrix<double, 24, 24>>(scaled, Eigen::EigenvaluesOnly)
-                      .eigenvalues()
-                      .maxCoeff();
+  Eigen::Matrix<double, 24, 24> diagonal = Eigen::Matrix<double, 24, 24>::Identity();
+  for (int a = 0; blocks && a < 8; ++a) diagonal.block<3, 3>(3 * a, 3 * a) = scaled.block<3, 3>(3 * a, 3 * a);
+  bounds.single =
+      Eigen::GeneralizedSelfAdjointEigenSolver<Eigen::Matrix<double, 24, 24>>(scaled, diagonal, Eigen::EigenvaluesOnly)
+          .eigenvalues()
+          .maxCoeff();
+  if (blocks) return {bounds.single, bounds.single};
   for (int wave = 1; wave < 8; ++wave) {
     Eigen::Matrix3d symbol = Eigen::Matrix3d::Zero();
     for (int a = 0; a < 8; ++a)
@@ -191,6 +215,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
         temporary_(temporary),
         workspace_(space) {
     auto const grids = level_grids(hierarchy_);
+    if (settings.smoother == Smoother::gauss_seidel) check_colors(grids);
     int const count = static_cast<int>(grids.size());
     int const free_levels = matrix_free_levels(count);
     krylov_levels_ = brickwork::krylov_levels(grids, settings);
@@ -215,6 +240,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     make_products(space, levels_[static_cast<std::size_t>(free_levels - 1)]);
     list_constrained(space);
     make_vectors(space);
+    make_smoother(space);
     dense_ = detail::DenseInverse<ExecutionSpace>(space, levels_.back().stencil);
     fence(space, "brickwork::ElasticityMultigrid::ElasticityMultigrid");
   }
@@ -259,7 +285,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
         detail::assemble_stencil("brickwork::ElasticityMultigrid::update::galerkin", space,
                                  stencil_galerkin(finer, level), level.stencil, level.listed);
       }
-      if (l + 1 < count) bound_spectrum(space, level);
+      if (l + 1 < count && settings_.smoother != Smoother::gauss_seidel) bound_spectrum(space, level);
     }
     dense_.update(space);
   }
@@ -271,6 +297,10 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     if (from.data != recorded_r_.data || to.data != recorded_z_.data) graph_.reset();
     recorded_r_ = from;
     recorded_z_ = to;
+    if (rounded_ && !BRICKWORK_TENSOR_CORES()) {  // emulated, by a functor that is too large to be recorded
+      cycle(space, fine, 0, from, to, nullptr);
+      return;
+    }
     graph_.run(space, [&](ExecutionSpace const& instance) { cycle(instance, fine, 0, from, to, nullptr); });
   }
 
@@ -319,7 +349,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
       list_nodes(space, level, level.matrix_free->constrained_nodes());
       level.matrix_free->set_constraints(space, {});
     }
-    level.bounds = spectral_bounds(level.matrix_free->stiffness());
+    level.bounds = spectral_bounds(level.matrix_free->stiffness(), settings_.smoother == Smoother::block_jacobi);
   }
 
   void list_nodes(ExecutionSpace const& space, Level& level, Kokkos::View<index_t const*, memory_space> const& all) {
@@ -394,16 +424,21 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     for (Level& level : levels_) level.flags = {};
   }
 
+  static void upload_stiffness(Level& level) {
+    std::vector<float> stiffness;
+    for (auto const& row : level.matrix_free->stiffness())
+      for (double entry : row) stiffness.push_back(static_cast<float>(entry));
+    level.stiffness = upload<float_view>(stiffness, "brickwork::ElasticityMultigrid::cell_stiffness");
+  }
+
   void make_products(ExecutionSpace const& space, Level& level) {
     auto const products = child_products(level.matrix_free->stiffness(), level.factor);
-    std::vector<float> table, stiffness;
+    std::vector<float> table;
     for (auto const& product : products)
       for (std::size_t a = 0; a < 8; ++a)
         for (std::size_t b = 0; b < 8; ++b)
           for (std::size_t d = 0; d < 3; ++d)
             for (std::size_t e = 0; e < 3; ++e) table.push_back(static_cast<float>(product[3 * a + d][3 * b + e]));
-    for (auto const& row : level.matrix_free->stiffness())
-      for (double entry : row) stiffness.push_back(static_cast<float>(entry));
     // The moduli around a node in its blocks: cell c in {0, 1} per axis (behind, ahead), child o of it.
     std::vector<float> coefficients(14 * 64 * 9, 0.0f);
     for (int position = detail::center_position; position < 27; ++position)
@@ -428,7 +463,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
       }
     level.coefficients = upload<float_view>(coefficients, "brickwork::ElasticityMultigrid::coefficients");
     level.products = upload<float_view>(table, "brickwork::ElasticityMultigrid::child_products");
-    level.stiffness = upload<float_view>(stiffness, "brickwork::ElasticityMultigrid::cell_stiffness");
+    upload_stiffness(level);
   }
 
   // The temporary of the finest level is idle between restriction and prolongation: the vectors of all coarse levels
@@ -455,6 +490,21 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
         *vectors[i] = {data + margin, stride};
       }
     }
+  }
+
+  // What smoothers other than the fused Chebyshev steps need.
+  void make_smoother(ExecutionSpace const& space) {
+    Level const& fine = levels_.front();
+    if (needs_product(settings_))
+      product_ = allocate<float_view>(space, "brickwork::ElasticityMultigrid::smooth::product", 3 * fine.nodes);
+    if (settings_.smoother == Smoother::bf16) {
+      rounded_ = std::make_unique<operator_type>(space, fine.grid, fine.matrix_free->stiffness(),
+                                                 ElasticityKernel::fused_wmma_exact);
+      rounded_->set_moduli(fine.matrix_free->moduli());
+    }
+    if (settings_.smoother == Smoother::gauss_seidel)
+      for (Level& level : levels_)
+        if (level.matrix_free) upload_stiffness(level);
   }
 
   // ---- update -------------------------------------------------------------------------------------------------------
@@ -589,6 +639,16 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
 
   void smooth_from_zero(ExecutionSpace const& space, Level const& level, VectorRef r, VectorRef c, float const* step) {
     int const degree = settings_.degree;
+    bool const blocks = settings_.smoother == Smoother::block_jacobi && level.matrix_free;
+    if (step && (blocks || settings_.smoother == Smoother::gauss_seidel)) {
+      for_each("brickwork::ElasticityMultigrid::smooth::residual", space, level.nodes,
+               detail::UpdateResidual{r, level.v, step});
+    }
+    if (settings_.smoother == Smoother::gauss_seidel) {
+      for_each("brickwork::ElasticityMultigrid::smooth::clear", space, level.nodes, detail::ClearVector{c});
+      sweep(space, level, r, c, false);
+      return;
+    }
     // The iterates alternate between c and t so that the last one is c.
     VectorRef x = degree % 2 == 1 ? c : level.t, other = degree % 2 == 1 ? level.t : c;
     auto const start = [&](auto kernel) {
@@ -608,7 +668,9 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
       }
       for_each("brickwork::ElasticityMultigrid::smooth::first", space, level.nodes, kernel);
     };
-    if (step) {
+    if (blocks) {
+      relax_blocks(space, level, r, {}, 0, 0, {}, weight(0), x);
+    } else if (step) {
       start(detail::SmoothFromZero<true>{});
     } else {
       start(detail::SmoothFromZero<false>{});
@@ -621,6 +683,10 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
   }
 
   void smooth(ExecutionSpace const& space, Level const& level, VectorRef r, VectorRef c) {
+    if (settings_.smoother == Smoother::gauss_seidel) {
+      sweep(space, level, r, c, true);
+      return;
+    }
     VectorRef x = c, other = level.t;
     for (int k = 0; k < settings_.degree; ++k) {
       if (k == 0) {
@@ -637,7 +703,11 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
 
   void relax(ExecutionSpace const& space, Level const& level, VectorRef r, VectorRef x, float s, float a, VectorRef old,
              float b, VectorRef result) {
-    if (level.matrix_free) {
+    if (level.matrix_free && settings_.smoother == Smoother::block_jacobi) {
+      relax_blocks(space, level, r, x, s, a, old, b, result);
+    } else if (rounded_ && &level == &levels_.front()) {
+      relax_rounded(space, level, r, x, s, a, old, b, result);
+    } else if (level.matrix_free) {
       level.matrix_free->relax(space, view(level, r), view(level, x), level.inverse, s, a,
                                a == 0 ? Vector() : view(level, old), b, view(level, result));
       clear(space, level.partial, result);
@@ -652,6 +722,44 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     }
   }
 
+  // The two-pass forms of relax(): the product, then one pass over the nodes. Without x: from zero. Where there is no
+  // old iterate the product takes the result's place.
+  void relax_blocks(ExecutionSpace const& space, Level const& level, VectorRef r, VectorRef x, float s, float a,
+                    VectorRef old, float b, VectorRef result) {
+    VectorRef const product = !x.data ? VectorRef{} : (a == 0 ? result : VectorRef{product_.data(), level.nodes});
+    if (x.data) level.matrix_free->apply(space, view(level, x), view(level, product));
+    for_each("brickwork::ElasticityMultigrid::smooth::blocks", space, level.nodes,
+             detail::RelaxBlocks{cell_blocks(level), r, product, x, a == 0 ? VectorRef{} : old, result,
+                                 level.inverse.data(), s, a, b});
+  }
+
+  void relax_rounded(ExecutionSpace const& space, Level const& level, VectorRef r, VectorRef x, float s, float a,
+                     VectorRef old, float b, VectorRef result) {
+    VectorRef const product = a == 0 ? result : VectorRef{product_.data(), level.nodes};
+    rounded_->apply(space, view(level, x), view(level, product));
+    detail::RelaxPoints points{r, product, x, a == 0 ? VectorRef{} : old, result, level.inverse.data(), {}, s, a, b};
+    auto const factors = level.matrix_free->diagonal_factors();
+    for (std::size_t d = 0; d < 3; ++d) points.factor[d] = static_cast<float>(1 / factors[d]);
+    for_each("brickwork::ElasticityMultigrid::smooth::points", space, level.nodes, points);
+    clear(space, level.partial, result);
+  }
+
+  void sweep(ExecutionSpace const& space, Level const& level, VectorRef r, VectorRef x, bool backward) {
+    char const* const label = "brickwork::ElasticityMultigrid::smooth::sweep";
+    for (int i = 0; i < settings_.degree; ++i) {
+      if (level.matrix_free) {
+        detail::sweep_colors(label, space, detail::CellGaussSeidel{cell_blocks(level), level.stiffness.data(), r, x},
+                             backward);
+      } else {
+        detail::sweep_colors(label, space, detail::StencilGaussSeidel{level.stencil, r, x}, backward);
+      }
+    }
+  }
+
+  static detail::CellBlocks cell_blocks(Level const& level) {
+    return {level.grid, level.matrix_free->stiffness(), level.matrix_free->moduli().data(), mask_of(level)};
+  }
+
   MultigridSettings settings_;
   GridHierarchy hierarchy_;
   vector_type temporary_;
@@ -660,6 +768,8 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
   float_view scalars_;  // per level: three of the Krylov steps and the bound of the spectrum
   Kokkos::View<double*, memory_space> sums_;
   std::vector<Level> levels_;
+  float_view product_;                      // of relax_blocks() and relax_rounded()
+  std::unique_ptr<operator_type> rounded_;  // the finest level's operator in BF16, without constraints
   detail::DenseInverse<ExecutionSpace> dense_;
   detail::LaunchGraph<ExecutionSpace> graph_;
   VectorRef recorded_r_, recorded_z_;
@@ -737,6 +847,7 @@ index_t ElasticityMultigrid<ExecutionSpace>::bytes(BoxGrid const& grid, bool con
   int const count = static_cast<int>(grids.size());
   int const krylov = brickwork::krylov_levels(grids, settings);
   index_t total = 4 * grid.node_count();
+  if (needs_product(settings)) total += 12 * grid.node_count();
   VectorRoom room(grid.dof_count());
   for (int l = 1; l < count; ++l) {
     BoxGrid const& at = grids[static_cast<std::size_t>(l)].grid;

@@ -218,3 +218,24 @@ TEST_CASE("the solver's method is multigrid where that can run", "[state]") {
   CHECK(multigrid_settings(settings).degree == 5);
   CHECK(multigrid_settings(settings).krylov_levels == 3);
 }
+
+TEST_CASE("the smoother of the settings reaches the multigrid, and bf16 is refused where cells are not cubes") {
+  auto const stiffness = [](Vec3 const& sides) {
+    return hex8_stiffness(elasticity_matrix(IsotropicMaterial{1, 0.3}), sides);
+  };
+  SolverSettings settings;
+  settings.smoother = Smoother::bf16;
+  CHECK(multigrid_settings(settings).smoother == Smoother::bf16);
+  CHECK(state_method(stiffness({1, 1, 1}), settings) == SolverMethod::multigrid);
+  CHECK_THROWS_AS(state_method(stiffness({1, 1, 2}), settings), InputError);
+  try {
+    state_method(stiffness({1, 1, 2}), settings);
+  } catch (InputError const& error) {
+    CHECK(std::string(error.what()).find("solver.smoother = \"bf16\": ") == 0);
+  }
+  settings.smoother = Smoother::block_jacobi;
+  CHECK(state_method(stiffness({1, 1, 2}), settings) == SolverMethod::multigrid);
+  settings.smoother = Smoother::bf16;
+  settings.method = SolverMethod::jacobi;
+  CHECK(state_method(stiffness({1, 1, 2}), settings) == SolverMethod::jacobi);
+}

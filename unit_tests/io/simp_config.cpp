@@ -72,6 +72,7 @@ tolerance = 1e-8
 max_iterations = 500
 warm_start = false
 free_modes = "project"
+smoother = "gauss_seidel"
 [output]
 directory = "some/where"
 every = 0
@@ -146,6 +147,7 @@ TEST_CASE("a full problem is read as stated") {
   CHECK(p.solver.tolerance == 1e-8);
   CHECK(p.solver.max_iterations == 500);
   CHECK(!p.solver.warm_start);
+  CHECK(p.solver.smoother == Smoother::gauss_seidel);
   CHECK(p.free_modes == FreeModes::project);
   CHECK(config.output.directory == "some/where");
   CHECK(config.output.every == 0);
@@ -238,6 +240,7 @@ TEST_CASE("unknown keys are errors with file, line and the nearest known key") {
   CHECK(contains(set_error("solver.kernl=parity"), "--set solver.kernl=parity: unknown key 'kernl'"));
   CHECK(contains(error_of("preset = \"cantilver\"\n"), "did you mean \"cantilever\"?"));
   CHECK(contains(set_error("solver.kernel=parityy"), "did you mean \"parity\"?"));
+  CHECK(contains(set_error("solver.smoother=chebychev"), "did you mean \"chebyshev\"?"));
 }
 
 TEST_CASE("wrong types name file, line, key and the type that is wanted") {

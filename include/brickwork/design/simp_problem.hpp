@@ -9,6 +9,7 @@
 
 #include "brickwork/core/types.hpp"
 #include "brickwork/mesh/regions.hpp"
+#include "brickwork/solvers/smoother.hpp"
 
 namespace brickwork {
 
@@ -90,8 +91,9 @@ struct SolverSettings {
   double tolerance = 1e-5;           ///< on the true relative residual
   int max_iterations = 20000;        ///< per solve
   bool warm_start = true;
-  int smoother_degree = 2;  ///< multigrid: of the Chebyshev smoother, 1 .. 8
-  int krylov_levels = -1;   ///< multigrid: coarse levels with a K-cycle; -1 = chosen for the grid
+  Smoother smoother = Smoother::chebyshev;  ///< multigrid
+  int smoother_degree = 2;                  ///< multigrid: degree or sweeps of the smoother, 1 .. 8
+  int krylov_levels = -1;                   ///< multigrid: coarse levels with a K-cycle; -1 = chosen for the grid
 };
 
 struct SimpProblem {

@@ -75,7 +75,7 @@ struct StateKernels {
 StateKernels state_kernels(Hex8Matrix const& stiffness, SolverSettings const& settings);
 
 /// The method that make_state_solver() takes: multigrid, where `automatic` is asked for and it can run.
-/// \throws InputError where multigrid is asked for and cannot run
+/// \throws InputError where multigrid is asked for and cannot run, or its smoother cannot
 SolverMethod state_method(Hex8Matrix const& stiffness, SolverSettings const& settings);
 
 /// What the solver settings say about multigrid.

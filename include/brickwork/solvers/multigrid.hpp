@@ -9,11 +9,11 @@
 // P is trilinear interpolation between nested grids (mesh/grid_hierarchy.hpp: any size, semi-coarsening of stretched
 // cells), projected to zero on constrained components. A support between coarse nodes moves to the nearest one.
 //
-// Smoother: Chebyshev iteration of the fourth kind (Lottes, 2022), which needs an upper bound of the spectrum of
-// D^-1 A alone. On matrix-free levels that bound is local, between the one of equal cells and the one of a single cell
-// (detail/multigrid_kernels.hpp, BoundedInverse), and goes into D: no estimate can miss an isolated cell. On stencil
-// levels D is the 3 x 3 diagonal block and the bound comes from power iterations with a safety factor, anew whenever
-// the moduli change.
+// Smoother (solvers/smoother.hpp has the others): Chebyshev iteration of the fourth kind (Lottes, 2022), which needs an
+// upper bound of the spectrum of D^-1 A alone. On matrix-free levels that bound is local, between the one of equal
+// cells and the one of a single cell (detail/multigrid_kernels.hpp, BoundedInverse), and goes into D: no estimate can
+// miss an isolated cell. On stencil levels D is the 3 x 3 diagonal block and the bound comes from power iterations with
+// a safety factor, anew whenever the moduli change.
 //
 // Cycle: on each of the first krylov_levels coarse levels two steps of flexible conjugate gradients, preconditioned by
 // the cycle below (K-cycle; Notay and Vassilevski, 2008), with all scalars on the device; V-cycle further down. That is
@@ -27,11 +27,13 @@
 
 #include "brickwork/mesh/grid_hierarchy.hpp"
 #include "brickwork/operators/elasticity_operator.hpp"
+#include "brickwork/solvers/smoother.hpp"
 
 namespace brickwork {
 
 struct MultigridSettings {
-  int degree = 2;             ///< of the smoother, before and after the coarse correction; 1 .. 8
+  Smoother smoother = Smoother::chebyshev;
+  int degree = 2;             ///< of the smoother (or its sweeps), before and after the coarse correction; 1 .. 8
   int krylov_levels = -1;     ///< coarse levels with two Krylov steps; -1: one, where a level has few enough nodes
   index_t coarsest_dofs = 0;  ///< at most this many in the dense inverse; 0: chosen for the backend
   double safety = 1.15;       ///< on the power iterations' estimate
@@ -48,7 +50,10 @@ class ElasticityMultigrid {
   /// \param fine       level 0, with its moduli and constraints set; it is copied (sharing storage), so that later
   ///                   changes of the moduli's values count after update()
   /// \param temporary  a vector that apply() may use; vectors of the coarse levels live in it while it is idle
-  /// \throws InputError for a kernel other than parity, missing moduli, or settings out of range
+  /// \throws InputError for a kernel other than parity, missing moduli, settings out of range, the smoother
+  /// gauss_seidel
+  ///         with an odd number of cells along a periodic axis of a level that is smoothed, or bf16 where the cells are
+  ///         not cubes of an isotropic material
   ElasticityMultigrid(ExecutionSpace const& space, operator_type const& fine, MultigridSettings const& settings,
                       vector_type const& temporary);
   ~ElasticityMultigrid();

@@ -31,9 +31,17 @@
 #include <cstring>
 
 #include "brickwork/core/bfloat16.hpp"
+#include "brickwork/core/config.hpp"
 #include "brickwork/core/fields.hpp"
 #include "brickwork/operators/detail/elasticity_body.hpp"
 #include "brickwork/operators/detail/elasticity_dofs.hpp"
+
+/// 1 where the tensor-core bodies are compiled: nvcc, compute capability 8.0 or more.
+#if defined(KOKKOS_ENABLE_CUDA) && defined(__CUDACC__) && BRICKWORK_CUDA_ARCH >= 80
+#define BRICKWORK_TENSOR_CORES() 1
+#else
+#define BRICKWORK_TENSOR_CORES() 0
+#endif
 
 namespace brickwork::detail {
 

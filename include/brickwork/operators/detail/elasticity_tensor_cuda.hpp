@@ -29,15 +29,7 @@
 
 #include <Kokkos_Core.hpp>
 
-#include "brickwork/core/config.hpp"
 #include "brickwork/operators/detail/elasticity_tensor_core.hpp"
-
-/// 1 where the tensor-core bodies are compiled: nvcc, compute capability 8.0 or more.
-#if defined(KOKKOS_ENABLE_CUDA) && defined(__CUDACC__) && BRICKWORK_CUDA_ARCH >= 80
-#define BRICKWORK_TENSOR_CORES() 1
-#else
-#define BRICKWORK_TENSOR_CORES() 0
-#endif
 
 #if BRICKWORK_TENSOR_CORES()
 
