@@ -236,7 +236,8 @@ class MultigridStateSolver final : public StateSolverBase<ExecutionSpace, Real, 
         outer_(space, grid, stiffness, ElasticityKernel::parity),
         inner_(space, grid, stiffness, ElasticityKernel::parity),
         moduli_(allocate<CellField<float, memory_space>>(space, "brickwork::StateSolver::moduli", grid.cell_count())),
-        cg_(space, grid) {
+        cg_(space, grid),
+        adaptive_(settings.krylov_levels < 0) {
     inner_.set_moduli(moduli_);
     inner_.set_constraints(space, this->mask_);
     outer_.set_constraints(space, this->mask_);
@@ -258,7 +259,9 @@ class MultigridStateSolver final : public StateSolverBase<ExecutionSpace, Real, 
     if (changed_) multigrid_->update(space);
     changed_ = false;
     if (cold) Kokkos::deep_copy(space, u_[c], 0.0);
-    return cg_.solve(space, outer_, inner_, *multigrid_, forces_[c], u_[c], options);
+    SolveOptions adapted = options;
+    adapted.adaptive_cycle = adaptive_;
+    return cg_.solve(space, outer_, inner_, *multigrid_, forces_[c], u_[c], adapted);
   }
 
   void cell_energies(ExecutionSpace const& space, int load_case, double weight, bool add,
@@ -282,6 +285,7 @@ class MultigridStateSolver final : public StateSolverBase<ExecutionSpace, Real, 
   ElasticityOperator<ExecutionSpace, float> inner_;
   CellField<float, memory_space> moduli_;
   FlexibleConjugateGradient<ExecutionSpace> cg_;
+  bool adaptive_;
   std::unique_ptr<ElasticityMultigrid<ExecutionSpace>> multigrid_;
   bool changed_ = true;
 };

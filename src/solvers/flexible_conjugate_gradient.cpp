@@ -171,6 +171,10 @@ constexpr int stall_checks = 25;
 
 constexpr int most_restarts = 3;
 
+// A solve turns to deep cycles after this many iterations, and stays there until one needs few.
+constexpr int hard_iterations = 9;
+constexpr int easy_iterations = 7;
+
 // Floats between the work vectors: whole groups of four, so that an FP64 view of two of them is aligned.
 index_t vector_length(BoxGrid const& grid) { return (grid.dof_count() + 3) / 4 * 4; }
 
@@ -283,6 +287,7 @@ SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve(ExecutionSpace cons
   // The recurrence of the residual is in FP32. Where it drifts (stiff parts that move as a whole lose digits in
   // rotations) every further step recomputes the residual in FP64; the directions go on.
   bool exact = false;
+  bool const adaptive = options.adaptive_cycle;
   int restarts = 0;  // after a breakdown: a direction that lost its descent, where the rest may still be good
   while (!(truth <= options.tolerance)) {
     if (!std::isfinite(truth)) {
@@ -293,7 +298,9 @@ SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve(ExecutionSpace cons
       result.status = SolveStatus::capped;
       break;
     }
-    multigrid.apply(space, r_, z_);
+    // Most designs are easy; where one is not, Krylov steps on every coarse level pay, here and in the next designs.
+    if (adaptive && result.iterations == hard_iterations) deep_ = true;
+    multigrid.apply(space, r_, z_, adaptive && !deep_ ? 1 : -1);
     modes_.remove(space, z_);
     if (start) {
       sum_each<1>("brickwork::FlexibleConjugateGradient::start", space, nodes,
@@ -342,6 +349,7 @@ SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve(ExecutionSpace cons
     }
     best_truth = std::min(best_truth, truth);
   }
+  if (result.iterations <= easy_iterations) deep_ = false;
   result.true_relative_residual = truth;
   modes_.remove(space, u);
   return result;

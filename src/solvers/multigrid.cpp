@@ -3,6 +3,7 @@
 
 #include <Eigen/Dense>
 #include <algorithm>
+#include <deque>
 
 #include "brickwork/core/check.hpp"
 #include "brickwork/core/for_each.hpp"
@@ -20,9 +21,6 @@ namespace {
 
 using detail::VectorRef;
 
-// One level of Krylov steps gains most per time on grids up to 10^8 cells; see perf_tests/RESULTS.md.
-constexpr int default_krylov_levels = 1;
-
 template <class ExecutionSpace>
 constexpr bool on_host =
     Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename ExecutionSpace::memory_space>::accessible;
@@ -30,7 +28,7 @@ constexpr bool on_host =
 template <class ExecutionSpace>
 index_t coarsest_dofs(MultigridSettings const& settings) {
   if (settings.coarsest_dofs > 0) return settings.coarsest_dofs;
-  return on_host<ExecutionSpace> ? 400 : 600;
+  return on_host<ExecutionSpace> ? 400 : 1536;
 }
 
 // A grid that is coarsest itself gets a copy of itself below, where the dense inverse is.
@@ -47,15 +45,14 @@ std::vector<LevelGrid> level_grids(GridHierarchy const& hierarchy) {
 
 int matrix_free_levels(int levels) { return levels >= 3 ? 2 : 1; }
 
-// Coarse levels with a K-cycle. Each doubles the visits to all levels below it, so it must have at most a third of the
-// nodes of the one above; the coarsest is solved exactly.
+// The most coarse levels with a K-cycle. Each doubles the visits to all levels below it, so it must have at most a
+// third of the nodes of the one above; the coarsest is solved exactly.
 int krylov_levels(std::vector<LevelGrid> const& levels, MultigridSettings const& settings) {
   int const limit = static_cast<int>(levels.size()) - 2;
   if (settings.krylov_levels >= 0) return std::min(settings.krylov_levels, limit);
   int count = 0;
-  while (count < std::min(limit, default_krylov_levels) &&
-         3 * levels[static_cast<std::size_t>(count + 1)].grid.node_count() <=
-             levels[static_cast<std::size_t>(count)].grid.node_count())
+  while (count < limit && 3 * levels[static_cast<std::size_t>(count + 1)].grid.node_count() <=
+                              levels[static_cast<std::size_t>(count)].grid.node_count())
     ++count;
   return count;
 }
@@ -219,6 +216,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     int const count = static_cast<int>(grids.size());
     int const free_levels = matrix_free_levels(count);
     krylov_levels_ = brickwork::krylov_levels(grids, settings);
+    for (int depth = 0; depth <= krylov_levels_; ++depth) graphs_.emplace_back();
     bool const constrained = fine.constraints().extent(0) > 0;
     scalars_ = allocate<float_view>(space, "brickwork::ElasticityMultigrid::scalars", 4 * count);
     sums_ = allocate<Kokkos::View<double*, memory_space>>(space, "brickwork::ElasticityMultigrid::sums", 4 * count);
@@ -290,18 +288,21 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     dense_.update(space);
   }
 
-  void apply(ExecutionSpace const& space, vector_type const& r, vector_type const& z) {
+  void apply(ExecutionSpace const& space, vector_type const& r, vector_type const& z, int depth) {
     Level& fine = levels_.front();
     VectorRef const from{r.data(), static_cast<index_t>(r.stride(1))};
     VectorRef const to{z.data(), static_cast<index_t>(z.stride(1))};
-    if (from.data != recorded_r_.data || to.data != recorded_z_.data) graph_.reset();
+    if (from.data != recorded_r_.data || to.data != recorded_z_.data)
+      for (auto& graph : graphs_) graph.reset();
     recorded_r_ = from;
     recorded_z_ = to;
     if (rounded_ && !BRICKWORK_TENSOR_CORES()) {  // emulated, by a functor that is too large to be recorded
       cycle(space, fine, 0, from, to, nullptr);
       return;
     }
-    graph_.run(space, [&](ExecutionSpace const& instance) { cycle(instance, fine, 0, from, to, nullptr); });
+    depth_ = std::min(depth, krylov_levels_);
+    graphs_[static_cast<std::size_t>(depth_)].run(
+        space, [&](ExecutionSpace const& instance) { cycle(instance, fine, 0, from, to, nullptr); });
   }
 
  private:
@@ -590,7 +591,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
                                  coarse.box,
                                  {},
                                  coarse.c1,
-                                 coarse.krylov ? coarse.c2 : VectorRef{},
+                                 l + 1 <= depth_ ? coarse.c2 : VectorRef{},
                                  c,
                                  coarse.krylov_scalars.scalars,
                                  level.matrix_free ? nullptr : mask_of(level)};
@@ -607,7 +608,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
       return;
     }
     cycle(space, level, l, level.b, level.c1, nullptr);
-    if (!level.krylov) return;
+    if (l > depth_) return;
     detail::FirstKrylovStep const first{level.krylov_scalars};
     if (level.matrix_free) {
       level.matrix_free->apply(space, view(level, level.c1), view(level, level.v));
@@ -771,7 +772,8 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
   float_view product_;                      // of relax_blocks() and relax_rounded()
   std::unique_ptr<operator_type> rounded_;  // the finest level's operator in BF16, without constraints
   detail::DenseInverse<ExecutionSpace> dense_;
-  detail::LaunchGraph<ExecutionSpace> graph_;
+  int depth_ = 0;                                           // levels with a K-cycle in the present call
+  std::deque<detail::LaunchGraph<ExecutionSpace>> graphs_;  // by depth
   VectorRef recorded_r_, recorded_z_;
 };
 
@@ -810,14 +812,15 @@ void ElasticityMultigrid<ExecutionSpace>::update(ExecutionSpace const& space) {
 }
 
 template <class ExecutionSpace>
-void ElasticityMultigrid<ExecutionSpace>::apply(ExecutionSpace const& space, vector_type const& r,
-                                                vector_type const& z) const {
+void ElasticityMultigrid<ExecutionSpace>::apply(ExecutionSpace const& space, vector_type const& r, vector_type const& z,
+                                                int depth) const {
   index_t const nodes = levels_->hierarchy()[0].grid.node_count();
   BRICKWORK_REQUIRE(static_cast<index_t>(r.extent(0)) == nodes && static_cast<index_t>(z.extent(0)) == nodes &&
                         r.span_is_contiguous() && z.span_is_contiguous(),
                     "ElasticityMultigrid::apply: r has ", r.extent(0), " and z ", z.extent(0), " nodes; the grid has ",
                     nodes, " (contiguous)");
-  levels_->apply(space, r, z);
+  BRICKWORK_REQUIRE(depth >= -1, "ElasticityMultigrid::apply: depth ", depth, "; it must be at least -1");
+  levels_->apply(space, r, z, depth < 0 ? levels_->krylov_levels() : depth);
 }
 
 template <class ExecutionSpace>

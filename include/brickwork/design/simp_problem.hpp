@@ -93,7 +93,7 @@ struct SolverSettings {
   bool warm_start = true;
   Smoother smoother = Smoother::chebyshev;  ///< multigrid
   int smoother_degree = 2;                  ///< multigrid: degree or sweeps of the smoother, 1 .. 8
-  int krylov_levels = -1;                   ///< multigrid: coarse levels with a K-cycle; -1 = chosen for the grid
+  int krylov_levels = -1;  ///< multigrid: coarse levels with a K-cycle; -1 = one, or all where a solve is hard
 };
 
 struct SimpProblem {

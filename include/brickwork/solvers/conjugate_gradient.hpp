@@ -13,8 +13,9 @@
 namespace brickwork {
 
 struct SolveOptions {
-  double tolerance = 1e-5;     ///< on |f - K u| / |f|, recomputed in the outer precision
-  int max_iterations = 20000;  ///< inner iterations
+  double tolerance = 1e-5;      ///< on |f - K u| / |f|, recomputed in the outer precision
+  int max_iterations = 20000;   ///< inner iterations
+  bool adaptive_cycle = false;  ///< multigrid: deep cycles only where they pay; false: as deep as they were made
 };
 
 enum class SolveStatus {

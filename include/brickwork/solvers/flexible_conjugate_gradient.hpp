@@ -22,6 +22,9 @@ struct NodalForces {
 /// the tolerance, f - K u is computed in FP64 from the FP64 displacement; if that disagrees, the iteration restarts
 /// from it. So the tolerance may lie below what FP32 resolves.
 ///
+/// With SolveOptions::adaptive_cycle the cycle has Krylov steps on the first coarse level only, until a solve needs
+/// more than a few iterations; from then on it has them on all levels, until a solve needs few.
+///
 /// Work vectors: five in FP32 (60 bytes per node) in one block. While it is idle, between solves, others may use the
 /// block; FP64 quantities of a residual evaluation (product, moduli) live in vectors that are idle then.
 template <class ExecutionSpace>
@@ -75,6 +78,7 @@ class FlexibleConjugateGradient {
   Kokkos::View<double*, memory_space> scalars_;  // p.w, z.r, beta, r.r
   typename Kokkos::View<double*, memory_space>::host_mirror_type host_scalars_;
   NullSpace<ExecutionSpace> modes_;
+  bool deep_ = false;  // cycles with Krylov steps on every coarse level
 };
 
 }  // namespace brickwork

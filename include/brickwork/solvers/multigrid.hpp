@@ -15,9 +15,9 @@
 // miss an isolated cell. On stencil levels D is the 3 x 3 diagonal block and the bound comes from power iterations with
 // a safety factor, anew whenever the moduli change.
 //
-// Cycle: on each of the first krylov_levels coarse levels two steps of flexible conjugate gradients, preconditioned by
-// the cycle below (K-cycle; Notay and Vassilevski, 2008), with all scalars on the device; V-cycle further down. That is
-// what keeps it from stalling on thin members beside void (specs: multigrid).
+// Cycle: on each of the first coarse levels, as many as the call asks for, two steps of flexible conjugate gradients,
+// preconditioned by the cycle below (K-cycle; Notay and Vassilevski, 2008), with all scalars on the device; V-cycle
+// further down. That is what keeps it from stalling on thin members beside void (specs: multigrid).
 //
 // Everything is FP32. On a GPU a cycle is recorded once as a graph of launches and replayed.
 #pragma once
@@ -34,7 +34,7 @@ namespace brickwork {
 struct MultigridSettings {
   Smoother smoother = Smoother::chebyshev;
   int degree = 2;             ///< of the smoother (or its sweeps), before and after the coarse correction; 1 .. 8
-  int krylov_levels = -1;     ///< coarse levels with two Krylov steps; -1: one, where a level has few enough nodes
+  int krylov_levels = -1;     ///< most coarse levels with two Krylov steps; -1: all with few enough nodes
   index_t coarsest_dofs = 0;  ///< at most this many in the dense inverse; 0: chosen for the backend
   double safety = 1.15;       ///< on the power iterations' estimate
   int power_iterations = 10;
@@ -65,7 +65,8 @@ class ElasticityMultigrid {
 
   /// z = B r with B close to A^-1; nearly symmetric (two Krylov steps are not linear). r must be zero on constrained
   /// components; so is z then. Asynchronous; extents (nodes, 3), no overlap.
-  void apply(ExecutionSpace const& space, vector_type const& r, vector_type const& z) const;
+  /// \param depth  coarse levels with Krylov steps in this call, at most krylov_levels(); -1: all of these
+  void apply(ExecutionSpace const& space, vector_type const& r, vector_type const& z, int depth = -1) const;
 
   /// The finest operator without its constraints: applied to a vector that is zero on constrained components it gives
   /// the constrained product on the others, at two thirds of the time (no mask is read); clear_constrained() does the
@@ -75,6 +76,7 @@ class ElasticityMultigrid {
   void clear_constrained(ExecutionSpace const& space, vector_type const& v) const;
 
   GridHierarchy const& hierarchy() const;
+  /// The most coarse levels that a cycle takes Krylov steps on.
   int krylov_levels() const;
 
   /// Bytes that the constructor allocates, beside `temporary`.
