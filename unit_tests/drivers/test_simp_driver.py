@@ -298,7 +298,7 @@ def grid_that_cannot_fit(bench):
 @case
 def predicted_memory_is_used(bench):
     """On a grid beside which the program itself is small, what the run grew by is what it said before."""
-    preset = 'preset = "cantilever_b"\n[grid]\ncells = [128, 64, 64]\n[output]\nvti = false\nvtkhdf = false\n'
+    preset = 'preset = "cantilever_b"\n[grid]\ncells = [192, 96, 96]\n[output]\nvti = false\nvtkhdf = false\n'
     for precision in ("mixed", "fp64", "fp32"):
         output = bench.fresh()
         run = bench.run(bench.command(bench.config(preset), "--steps", "1", "--set", "solver.max_iterations=1",

@@ -7,7 +7,7 @@
 
 #if defined(KOKKOS_ENABLE_CUDA)
 #define BRICKWORK_TEST_SPACES Kokkos::Cuda
-#elif defined(KOKKOS_ENABLE_OPENMP) && defined(KOKKOS_ENABLE_SERIAL)
+#elif defined(KOKKOS_ENABLE_OPENMP) && defined(KOKKOS_ENABLE_SERIAL) && !defined(BRICKWORK_DEFAULT_SPACE_ONLY)
 #define BRICKWORK_TEST_SPACES Kokkos::OpenMP, Kokkos::Serial
 #else
 #define BRICKWORK_TEST_SPACES Kokkos::DefaultExecutionSpace
