@@ -453,7 +453,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
           int const cell = at[axis] / factor;  // behind: the node is its upper corner
           int const corner = 1 - cell, other = corner + s[axis];
           exists = exists && cell <= 1 && other >= 0 && other <= 1;
-          a |= corner << axis;
+          a |= (corner & 1) << axis;
           b |= (other & 1) << axis;
           o |= at[axis] % factor << axis;
         }
