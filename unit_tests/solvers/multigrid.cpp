@@ -97,7 +97,9 @@ void same_solution() {
     MultigridSettings settings;
     settings.coarsest_dofs = 400;
     MultigridSystem<Space> system(body, settings);
-    CHECK(system.solve(1e-8).converged());
+    auto const result = system.solve(1e-8);
+    CAPTURE(to_string(result.status), result.iterations, result.true_relative_residual);
+    CHECK(result.converged());
 
     using vector = NodalVector<double, typename Space::memory_space>;
     ConjugateGradient<Space, double, double> cg(system.space, grid);
