@@ -343,7 +343,7 @@ SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve(ExecutionSpace cons
       exact = true;
       failed_checks = truth < 0.999 * best_truth ? 0 : failed_checks + 1;
       // Directions that no longer gain anything are lost: begin again from the residual.
-      if (failed_checks > 0 && failed_checks % 5 == 0) start = true;
+      if (failed_checks == stall_checks - 5) start = true;
       if (truth > options.tolerance && failed_checks >= stall_checks) {
         result.status = SolveStatus::stalled;
         break;
