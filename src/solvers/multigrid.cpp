@@ -296,11 +296,11 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
       for (auto& graph : graphs_) graph.reset();
     recorded_r_ = from;
     recorded_z_ = to;
+    depth_ = std::min(depth, krylov_levels_);
     if (rounded_ && !BRICKWORK_TENSOR_CORES()) {  // emulated, by a functor that is too large to be recorded
       cycle(space, fine, 0, from, to, nullptr);
       return;
     }
-    depth_ = std::min(depth, krylov_levels_);
     graphs_[static_cast<std::size_t>(depth_)].run(
         space, [&](ExecutionSpace const& instance) { cycle(instance, fine, 0, from, to, nullptr); });
   }
