@@ -6,6 +6,7 @@
 #include "brickwork/core/check.hpp"
 #include "brickwork/core/for_each.hpp"
 #include "brickwork/core/instantiate.hpp"
+#include "brickwork/solvers/detail/multigrid_kernels.hpp"
 
 namespace brickwork {
 
@@ -13,18 +14,6 @@ namespace detail {
 
 // Positions in the vector of scalars.
 enum FcgScalar { fcg_curvature = 0, fcg_rz = 1, fcg_beta = 2, fcg_rr = 3, fcg_count = 4 };
-
-/// u = 0 on constrained components.
-struct ImposeConstraints {
-  index_t const* nodes;
-  std::uint8_t const* mask;
-  double* u;
-  index_t stride;
-  KOKKOS_FUNCTION void operator()(index_t i) const {
-    for (int d = 0; d < 3; ++d)
-      if ((mask[nodes[i]] >> d) & 1) u[nodes[i] + d * stride] = 0;
-  }
-};
 
 /// u = f on constrained components of the loaded nodes; sums f.f.
 struct ImposeForces {
@@ -206,8 +195,7 @@ typename FlexibleConjugateGradient<ExecutionSpace>::Scalars FlexibleConjugateGra
     ExecutionSpace const& space) {
   Kokkos::deep_copy(space, host_scalars_, scalars_);
   fence(space, "brickwork::FlexibleConjugateGradient::solve::read");
-  return {host_scalars_(detail::fcg_curvature), host_scalars_(detail::fcg_rz), host_scalars_(detail::fcg_beta),
-          host_scalars_(detail::fcg_rr)};
+  return {host_scalars_(detail::fcg_curvature), host_scalars_(detail::fcg_rz), host_scalars_(detail::fcg_rr)};
 }
 
 // |f - K u| in FP64; leaves the residual in r. p and w survive, z and t (the product) do not; the moduli in FP64 lie in
@@ -264,7 +252,7 @@ SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve(ExecutionSpace cons
   auto const stride_u = static_cast<index_t>(u.stride(1));
   auto const constrained = outer.constrained_nodes();
   for_each("brickwork::FlexibleConjugateGradient::constrain", space, static_cast<index_t>(constrained.extent(0)),
-           detail::ImposeConstraints{constrained.data(), outer.constraints().data(), u.data(), stride_u});
+           detail::ClearConstrained<double>{constrained.data(), outer.constraints().data(), u.data(), stride_u});
   sum_each<1>("brickwork::FlexibleConjugateGradient::impose", space, static_cast<index_t>(f.nodes.extent(0)),
               detail::ImposeForces{f.nodes.data(), f.forces.data(),
                                    outer.constraints().extent(0) > 0 ? outer.constraints().data() : nullptr, u.data(),

@@ -57,26 +57,38 @@ int krylov_levels(std::vector<LevelGrid> const& levels, MultigridSettings const&
   return count;
 }
 
-// Floats before, between and behind the components of a vector.
-index_t vector_margin(BoxGrid const& grid, bool matrix_free) { return matrix_free ? 0 : detail::stencil_margin(grid); }
-
-// Hands out pieces of a block, in whole groups of four floats.
-class VectorRoom {
- public:
-  explicit VectorRoom(index_t floats) : free_(floats) {}
-  // Offset of `floats` floats; -1 where there is no room.
-  index_t take(index_t floats) {
-    index_t const rounded = (floats + 3) / 4 * 4;
-    if (rounded > free_) return -1;
-    free_ -= rounded;
-    next_ += rounded;
-    return next_ - rounded;
-  }
-
- private:
-  index_t free_;
-  index_t next_ = 0;
+// Where the vectors of a coarse level lie, in the order right-hand side, c1, temporary, c2, A c1: offsets into the
+// temporary of the finest level, -1 where there is no room and the vector has memory of its own.
+struct VectorPlan {
+  index_t margin;  // floats before, between and behind the components
+  index_t stride;  // between the components
+  std::vector<index_t> offsets;
+  index_t length() const { return 3 * stride + margin; }
 };
+
+// The temporary of the finest level is idle between restriction and prolongation: the vectors of all coarse levels lie
+// in it where it has room, in whole groups of four floats, but the right-hand side of level 1, which is made while it
+// is read. What surrounds a vector of a stencil level (its margin) only has to be finite.
+std::vector<VectorPlan> plan_vectors(std::vector<LevelGrid> const& levels, int krylov) {
+  int const count = static_cast<int>(levels.size());
+  index_t const room = levels.front().grid.dof_count();
+  index_t next = 0;
+  std::vector<VectorPlan> plans(1);
+  for (int l = 1; l < count; ++l) {
+    BoxGrid const& grid = levels[static_cast<std::size_t>(l)].grid;
+    index_t const margin = l < matrix_free_levels(count) ? 0 : detail::stencil_margin(grid);
+    VectorPlan plan{margin, grid.node_count() + margin, {}};
+    index_t const floats = (plan.length() + 3) / 4 * 4;
+    int const vectors = l + 1 == count ? 2 : (l <= krylov ? 5 : 3);
+    for (int i = 0; i < vectors; ++i) {
+      bool const fits = next + floats <= room && !(l == 1 && i == 0);
+      plan.offsets.push_back(fits ? next : -1);
+      if (fits) next += floats;
+    }
+    plans.push_back(plan);
+  }
+  return plans;
+}
 
 // Whether a step with a previous iterate, which the result replaces, needs a third vector.
 bool needs_product(MultigridSettings const& settings) {
@@ -174,6 +186,7 @@ template <class ExecutionSpace>
 class ElasticityMultigrid<ExecutionSpace>::Levels {
  public:
   using float_view = Kokkos::View<float*, memory_space>;
+  using node_list = Kokkos::View<index_t const*, memory_space>;
 
   // One level: either `matrix_free` is set or the stencil is.
   struct Level {
@@ -187,7 +200,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     NodeMask<memory_space> mask;
     // matrix-free; the operator has no constraints, since a mask would cost a byte per node and row in every kernel:
     // its vectors are zero on constrained components, and what it writes there is cleared again
-    detail::NodeList<memory_space> constrained, partial;  // partial: some components, but not all
+    node_list constrained, partial;  // partial: some components, but not all
     CellField<float, memory_space> moduli;
     CellField<float, memory_space> inverse;
     SpectralBounds bounds{};
@@ -201,7 +214,6 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     // vectors: right-hand side, the two preconditioned vectors, A c1, temporary
     VectorRef b, c1, c2, v, t;
     std::vector<float_view> storage;  // of vectors that found no room in the temporary
-    bool krylov = false;
     detail::KrylovScalars krylov_scalars;
   };
 
@@ -224,7 +236,6 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
       auto const& at = grids[static_cast<std::size_t>(l)];
       levels_.emplace_back(at);
       Level& level = levels_.back();
-      level.krylov = l >= 1 && l <= krylov_levels_;
       level.krylov_scalars = {scalars_.data() + 4 * l, sums_.data() + 4 * l};
       if (constrained) {
         level.mask = l == 0 ? fine.constraints() : coarse_mask(space, levels_[static_cast<std::size_t>(l - 1)], level);
@@ -237,7 +248,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     }
     make_products(space, levels_[static_cast<std::size_t>(free_levels - 1)]);
     list_constrained(space);
-    make_vectors(space);
+    make_vectors(space, grids);
     make_smoother(space);
     dense_ = detail::DenseInverse<ExecutionSpace>(space, levels_.back().stencil);
     fence(space, "brickwork::ElasticityMultigrid::ElasticityMultigrid");
@@ -247,14 +258,14 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
   int krylov_levels() const { return krylov_levels_; }
   operator_type const& free_operator() const { return *levels_.front().matrix_free; }
   void clear_constrained(ExecutionSpace const& space, vector_type const& v) const {
-    clear(space, levels_.front().constrained, {v.data(), static_cast<index_t>(v.stride(1))});
+    clear(space, levels_.front(), levels_.front().constrained, {v.data(), static_cast<index_t>(v.stride(1))});
   }
 
   void update(ExecutionSpace const& space) {
     ScopedRegion const region("brickwork::ElasticityMultigrid::update");
     // What surrounds the vectors of stencil levels must be finite, and others leave anything here.
-    for_each("brickwork::ElasticityMultigrid::update::clear_temporary", space, static_cast<index_t>(temporary_.span()),
-             detail::FillZero{temporary_.data()});
+    for_each("brickwork::ElasticityMultigrid::update::clear_temporary", space, levels_.front().nodes,
+             detail::ClearVector{levels_.front().t});
     int const count = static_cast<int>(levels_.size());
     for (int l = 0; l < count; ++l) {
       Level& level = levels_[static_cast<std::size_t>(l)];
@@ -268,11 +279,10 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
                                       static_cast<float>(level.bounds.single)};
         for (std::size_t axis = 0; axis < 3; ++axis) invert.cells[axis] = static_cast<int>(level.grid.cells()[axis]);
         for_each("brickwork::ElasticityMultigrid::update::inverse", space, level.nodes, invert);
-        if (level.constrained.count() > 0)
+        if (level.constrained.extent(0) > 0)
           Kokkos::parallel_for("brickwork::ElasticityMultigrid::update::clear_inverse",
-                               range(space, level.constrained.count()),
-                               detail::ClearInverse{level.constrained.nodes.data(), level.constrained.bits.data(),
-                                                    level.inverse.data()});
+                               range(space, static_cast<index_t>(level.constrained.extent(0))),
+                               detail::ClearInverse{level.constrained.data(), level.mask.data(), level.inverse.data()});
         continue;
       }
       Level const& finer = levels_[static_cast<std::size_t>(l - 1)];
@@ -336,7 +346,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
                                                              level.nodes);
     if (l == 0) {
       level.matrix_free = std::make_unique<operator_type>(fine);
-      list_nodes(space, level, level.matrix_free->constrained_nodes());
+      list_nodes(space, level);
       level.matrix_free->set_constraints(space, {});
     } else {
       Level const& finer = levels_[static_cast<std::size_t>(l - 1)];
@@ -347,40 +357,35 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
           ElasticityKernel::parity);
       level.matrix_free->set_moduli(level.moduli);
       level.matrix_free->set_constraints(space, level.mask);
-      list_nodes(space, level, level.matrix_free->constrained_nodes());
+      list_nodes(space, level);
       level.matrix_free->set_constraints(space, {});
     }
     level.bounds = spectral_bounds(level.matrix_free->stiffness(), settings_.smoother == Smoother::block_jacobi);
   }
 
-  void list_nodes(ExecutionSpace const& space, Level& level, Kokkos::View<index_t const*, memory_space> const& all) {
-    auto const count = static_cast<index_t>(all.extent(0));
+  void list_nodes(ExecutionSpace const& space, Level& level) {
+    level.constrained = level.matrix_free->constrained_nodes();
+    auto const count = static_cast<index_t>(level.constrained.extent(0));
     if (count == 0) return;
     auto const bits = allocate<Kokkos::View<std::uint8_t*, memory_space>>(
         space, "brickwork::ElasticityMultigrid::constrained_bits", count);
     Kokkos::parallel_for("brickwork::ElasticityMultigrid::constrained_bits", range(space, count),
-                         detail::GatherBits{all.data(), level.mask.data(), bits.data()});
+                         detail::GatherBits{level.constrained.data(), level.mask.data(), bits.data()});
     fence(space, "brickwork::ElasticityMultigrid::constrained_bits");
-    auto const host_nodes = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, all);
+    auto const host_nodes = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, level.constrained);
     auto const host_bits = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, bits);
-    std::vector<index_t> nodes, partial_nodes;
-    std::vector<std::uint8_t> partial_bits;
-    for (std::size_t i = 0; i < host_nodes.extent(0); ++i) {
-      nodes.push_back(host_nodes(i));
-      if (host_bits(i) == 7) continue;
-      partial_nodes.push_back(host_nodes(i));
-      partial_bits.push_back(host_bits(i));
-    }
-    char const* const name = "brickwork::ElasticityMultigrid::constrained_nodes";
-    level.constrained = {upload<Kokkos::View<index_t*, memory_space>>(nodes, name), bits};
-    level.partial = {upload<Kokkos::View<index_t*, memory_space>>(partial_nodes, name),
-                     upload<Kokkos::View<std::uint8_t*, memory_space>>(partial_bits, name)};
+    std::vector<index_t> partial;
+    for (std::size_t i = 0; i < host_nodes.extent(0); ++i)
+      if (host_bits(i) != 7) partial.push_back(host_nodes(i));
+    level.partial = upload<Kokkos::View<index_t*, memory_space>>(
+        partial, "brickwork::ElasticityMultigrid::partly_constrained_nodes");
   }
 
-  static void clear(ExecutionSpace const& space, detail::NodeList<memory_space> const& list, VectorRef v) {
-    if (list.count() == 0) return;
-    Kokkos::parallel_for("brickwork::ElasticityMultigrid::clear", range(space, list.count()),
-                         detail::ClearListed{list.nodes.data(), list.bits.data(), v});
+  static void clear(ExecutionSpace const& space, Level const& level, node_list const& list, VectorRef v) {
+    auto const count = static_cast<index_t>(list.extent(0));
+    if (count == 0) return;
+    Kokkos::parallel_for("brickwork::ElasticityMultigrid::clear", range(space, count),
+                         detail::ClearConstrained<float>{list.data(), level.mask.data(), v.data, v.stride});
   }
 
   void make_stencil(ExecutionSpace const& space, Level& level) {
@@ -467,28 +472,21 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     upload_stiffness(level);
   }
 
-  // The temporary of the finest level is idle between restriction and prolongation: the vectors of all coarse levels
-  // lie in it where it has room, but the right-hand side of level 1, which is made while it is read. What surrounds a
-  // vector of a stencil level (its margin) only has to be finite.
-  void make_vectors(ExecutionSpace const& space) {
+  void make_vectors(ExecutionSpace const& space, std::vector<LevelGrid> const& grids) {
     levels_.front().t = {temporary_.data(), static_cast<index_t>(temporary_.stride(1))};
-    VectorRoom room(static_cast<index_t>(temporary_.span()));
+    auto const plans = plan_vectors(grids, krylov_levels_);
     for (std::size_t l = 1; l < levels_.size(); ++l) {
       Level& level = levels_[l];
-      index_t const margin = vector_margin(level.grid, level.matrix_free != nullptr);
-      index_t const stride = level.nodes + margin;
-      bool const coarsest = l + 1 == levels_.size();
-      int const others = coarsest ? 1 : (level.krylov ? 4 : 2);
+      VectorPlan const& plan = plans[l];
       VectorRef* const vectors[] = {&level.b, &level.c1, &level.t, &level.c2, &level.v};
-      for (int i = 0; i <= others; ++i) {
-        index_t const length = 3 * stride + margin;
-        index_t const at = l == 1 && i == 0 ? -1 : room.take(length);
-        float* data = temporary_.data() + at;
-        if (at < 0) {
-          level.storage.push_back(allocate<float_view>(space, "brickwork::ElasticityMultigrid::vectors", length));
+      for (std::size_t i = 0; i < plan.offsets.size(); ++i) {
+        float* data = temporary_.data() + plan.offsets[i];
+        if (plan.offsets[i] < 0) {
+          level.storage.push_back(
+              allocate<float_view>(space, "brickwork::ElasticityMultigrid::vectors", plan.length()));
           data = level.storage.back().data();
         }
-        *vectors[i] = {data + margin, stride};
+        *vectors[i] = {data + plan.margin, plan.stride};
       }
     }
   }
@@ -576,7 +574,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     smooth_from_zero(space, level, r, c, step);
     if (level.matrix_free) {
       level.matrix_free->residual(space, view(level, r), view(level, c), view(level, level.t));
-      clear(space, level.constrained, level.t);
+      clear(space, level, level.constrained, level.t);
     } else {
       detail::apply_stencil("brickwork::ElasticityMultigrid::residual", space, level.stencil, c,
                             detail::StencilResidual{r, level.t});
@@ -597,7 +595,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
                                  level.matrix_free ? nullptr : mask_of(level)};
     std::copy(level.factor.begin(), level.factor.end(), prolongation.factor);
     for_each("brickwork::ElasticityMultigrid::prolong", space, level.nodes, prolongation);
-    if (level.matrix_free) clear(space, level.constrained, c);
+    if (level.matrix_free) clear(space, level, level.constrained, c);
     smooth(space, level, r, c);
   }
 
@@ -612,7 +610,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     detail::FirstKrylovStep const first{level.krylov_scalars};
     if (level.matrix_free) {
       level.matrix_free->apply(space, view(level, level.c1), view(level, level.v));
-      clear(space, level.constrained, level.v);
+      clear(space, level, level.constrained, level.v);
       sum_each<2>("brickwork::ElasticityMultigrid::krylov::first", space, level.nodes,
                   detail::TwoDots{level.c1, level.v, level.b}, workspace_, first);
     } else {
@@ -711,7 +709,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     } else if (level.matrix_free) {
       level.matrix_free->relax(space, view(level, r), view(level, x), level.inverse, s, a,
                                a == 0 ? Vector() : view(level, old), b, view(level, result));
-      clear(space, level.partial, result);
+      clear(space, level, level.partial, result);
     } else if (a == 0) {
       detail::apply_stencil(
           "brickwork::ElasticityMultigrid::smooth", space, level.stencil, x,
@@ -742,7 +740,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     auto const factors = level.matrix_free->diagonal_factors();
     for (std::size_t d = 0; d < 3; ++d) points.factor[d] = static_cast<float>(1 / factors[d]);
     for_each("brickwork::ElasticityMultigrid::smooth::points", space, level.nodes, points);
-    clear(space, level.partial, result);
+    clear(space, level, level.partial, result);
   }
 
   void sweep(ExecutionSpace const& space, Level const& level, VectorRef r, VectorRef x, bool backward) {
@@ -851,19 +849,14 @@ index_t ElasticityMultigrid<ExecutionSpace>::bytes(BoxGrid const& grid, bool con
   int const krylov = brickwork::krylov_levels(grids, settings);
   index_t total = 4 * grid.node_count();
   if (needs_product(settings)) total += 12 * grid.node_count();
-  VectorRoom room(grid.dof_count());
+  auto const plans = plan_vectors(grids, krylov);
   for (int l = 1; l < count; ++l) {
     BoxGrid const& at = grids[static_cast<std::size_t>(l)].grid;
+    VectorPlan const& plan = plans[static_cast<std::size_t>(l)];
     index_t const nodes = at.node_count();
-    bool const matrix_free = l < matrix_free_levels(count);
-    index_t const margin = vector_margin(at, matrix_free);
-    int const others = l + 1 == count ? 1 : (l <= krylov ? 4 : 2);
-    for (int i = 0; i <= others; ++i) {
-      index_t const length = 3 * (nodes + margin) + margin;
-      if ((l == 1 && i == 0) || room.take(length) < 0) total += 4 * length;
-    }
+    total += 4 * plan.length() * std::count(plan.offsets.begin(), plan.offsets.end(), index_t(-1));
     total += constrained ? nodes : 0;
-    if (matrix_free) {
+    if (l < matrix_free_levels(count)) {
       total += 4 * nodes + 4 * at.cell_count();
     } else {
       total += 468 * (nodes + detail::stencil_margin(at)) + 84 * nodes;

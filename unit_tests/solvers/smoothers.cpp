@@ -118,12 +118,11 @@ TEMPLATE_TEST_CASE("each smoother converges on random and checkered moduli, on o
     char const* field;
     int most[4];  // chebyshev, block_jacobi, gauss_seidel, bf16 (0: not cubes); a quarter above what was found
   };
-  Case const cases[] = {
-      {{13, 7, 9}, {13, 7, 9}, "random", {14, 13, 9, 14}},      // found 11, 10, 7, 11
-      {{13, 7, 9}, {13, 7, 9}, "checker", {18, 14, 10, 18}},    // 14, 11, 8, 14
-      {{20, 9, 2}, {20, 9, 2}, "random", {37, 33, 23, 37}},     // 29, 26, 18, 29
-      {{11, 6, 8}, {11, 12, 64}, "random", {10, 10, 8, 0}},     // 8, 8, 6
-      {{11, 6, 8}, {11, 12, 64}, "checker", {48, 42, 27, 0}}};  // 38, 33, 21
+  Case const cases[] = {{{13, 7, 9}, {13, 7, 9}, "random", {14, 13, 9, 14}},      // found 11, 10, 7, 11
+                        {{13, 7, 9}, {13, 7, 9}, "checker", {18, 14, 10, 18}},    // 14, 11, 8, 14
+                        {{20, 9, 2}, {20, 9, 2}, "random", {37, 33, 23, 37}},     // 29, 26, 18, 29
+                        {{11, 6, 8}, {11, 12, 64}, "random", {10, 10, 8, 0}},     // 8, 8, 6
+                        {{11, 6, 8}, {11, 12, 64}, "checker", {48, 42, 27, 0}}};  // 38, 33, 21
   for (Case const& c : cases) {
     Problem<TestType> problem(BoxGrid(c.cells, c.lengths), c.field);
     for (Smoother const smoother : smoothers()) {

@@ -64,7 +64,7 @@ class FlexibleConjugateGradient {
 
  private:
   struct Scalars {
-    double curvature, rz, beta, rr;
+    double curvature, rz, rr;
   };
   Scalars read(ExecutionSpace const& space);
   double true_residual(ExecutionSpace const& space, outer_operator& outer, inner_operator const& inner,

@@ -68,6 +68,19 @@ struct NodeBox {
   }
 };
 
+/// The modulus of the cell that has node p as its corner `corner` (bits x, y, z), zero where there is no such cell.
+KOKKOS_FORCEINLINE_FUNCTION float modulus_at_corner(NodeBox const& box, int const (&cells)[3], float const* moduli,
+                                                    int const (&p)[3], int corner) {
+  int c[3];
+  bool exists = true;
+  for (int axis = 0; axis < 3; ++axis) {
+    c[axis] = p[axis] - ((corner >> axis) & 1);
+    if (box.periodic[axis] && c[axis] < 0) c[axis] += cells[axis];
+    exists = exists && c[axis] >= 0 && c[axis] < cells[axis];
+  }
+  return exists ? moduli[c[0] + static_cast<index_t>(cells[0]) * (c[1] + static_cast<index_t>(cells[1]) * c[2])] : 0.0f;
+}
+
 /// Zeros that a vector of a stencil level needs on either side of each component.
 inline index_t stencil_margin(BoxGrid const& grid) {
   Index3 const m = grid.nodes();

@@ -64,6 +64,17 @@ KOKKOS_INLINE_FUNCTION void store_block(StencilData const& to, std::uint32_t nod
   }
 }
 
+/// A constrained component at a node or one of its neighbours; mask may be null.
+KOKKOS_INLINE_FUNCTION bool has_constrained_neighbour(NodeBox const& box, std::uint8_t const* mask, int const (&p)[3]) {
+  if (!mask) return false;
+  for (int position = 0; position < 27; ++position) {
+    int n[3] = {p[0] + position % 3 - 1, p[1] + position / 3 % 3 - 1, p[2] + position / 9 - 1};
+    bool const inside = box.wrap(0, n[0]) && box.wrap(1, n[1]) && box.wrap(2, n[2]);
+    if (inside && mask[box.index(n[0], n[1], n[2])] != 0) return true;
+  }
+  return false;
+}
+
 /// The finest stencil from the cells of a matrix-free level.
 struct CellGalerkin {
   // The matrix-free level.
@@ -218,11 +229,7 @@ struct CellGalerkin {
   KOKKOS_FUNCTION bool near_constraint(std::uint32_t node) const {
     int p[3];
     coarse.position(node, p);
-    for (int position = 0; position < 27; ++position) {
-      int n[3] = {p[0] + position % 3 - 1, p[1] + position / 3 % 3 - 1, p[2] + position / 9 - 1};
-      bool const inside = coarse.wrap(0, n[0]) && coarse.wrap(1, n[1]) && coarse.wrap(2, n[2]);
-      if (inside && fixed(coarse.index(n[0], n[1], n[2])) != 0) return true;
-    }
+    if (has_constrained_neighbour(coarse, coarse_mask, p)) return true;
     if (!mask) return false;
     for (int m = 0; m < 64; ++m) {
       int const at[3] = {m % 4, m / 4 % 4, m / 16};
@@ -315,18 +322,17 @@ struct StencilGalerkin {
   KOKKOS_FUNCTION bool near_constraint(std::uint32_t node) const {
     int p[3];
     coarse.position(node, p);
+    if (has_constrained_neighbour(coarse, coarse_mask, p)) return true;
+    if (!fine_flags) return false;
     for (int position = 0; position < 27; ++position) {
       int const at[3] = {position % 3 - 1, position / 3 % 3 - 1, position / 9 - 1};
-      int n[3] = {p[0] + at[0], p[1] + at[1], p[2] + at[2]};
-      bool const inside = coarse.wrap(0, n[0]) && coarse.wrap(1, n[1]) && coarse.wrap(2, n[2]);
-      if (inside && fixed(coarse.index(n[0], n[1], n[2])) != 0) return true;
       int i[3];
       bool exists = true;
       for (int axis = 0; axis < 3; ++axis) {
         i[axis] = factor[axis] * p[axis] + at[axis];
         exists = exists && weight(factor[axis], at[axis]) > 0 && from.box.wrap(axis, i[axis]);
       }
-      if (exists && fine_flags && fine_flags[from.box.index(i[0], i[1], i[2])]) return true;
+      if (exists && fine_flags[from.box.index(i[0], i[1], i[2])]) return true;
     }
     return false;
   }

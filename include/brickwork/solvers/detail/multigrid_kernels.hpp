@@ -10,22 +10,17 @@
 
 namespace brickwork::detail {
 
-/// Some nodes and their constrained components.
-template <class MemorySpace>
-struct NodeList {
-  Kokkos::View<index_t*, MemorySpace> nodes;
-  Kokkos::View<std::uint8_t*, MemorySpace> bits;
-  index_t count() const { return static_cast<index_t>(nodes.extent(0)); }
-};
-
 /// v = 0 on the constrained components of the listed nodes.
-struct ClearListed {
+template <class Scalar>
+struct ClearConstrained {
   index_t const* nodes;
-  std::uint8_t const* bits;
-  VectorRef v;
+  std::uint8_t const* mask;
+  Scalar* v;
+  index_t stride;
   KOKKOS_FUNCTION void operator()(index_t i) const {
+    int const fixed = mask[nodes[i]];
     for (int d = 0; d < 3; ++d)
-      if ((bits[i] >> d) & 1) v.data[nodes[i] + d * v.stride] = 0;
+      if ((fixed >> d) & 1) v[nodes[i] + d * stride] = 0;
   }
 };
 
@@ -39,10 +34,10 @@ struct GatherBits {
 /// inverse = 0 where every component is constrained.
 struct ClearInverse {
   index_t const* nodes;
-  std::uint8_t const* bits;
+  std::uint8_t const* mask;
   float* inverse;
   KOKKOS_FUNCTION void operator()(index_t i) const {
-    if (bits[i] == 7) inverse[nodes[i]] = 0;
+    if (mask[nodes[i]] == 7) inverse[nodes[i]] = 0;
   }
 };
 
@@ -172,9 +167,11 @@ struct SmoothFromZero {
   }
 };
 
-struct FillZero {
-  float* v;
-  KOKKOS_FUNCTION void operator()(index_t i) const { v[i] = 0; }
+struct ClearVector {
+  VectorRef v;
+  KOKKOS_FUNCTION void operator()(index_t node) const {
+    for (int d = 0; d < 3; ++d) v.data[node + d * v.stride] = 0;
+  }
 };
 
 struct CopyVector {
@@ -351,16 +348,7 @@ struct BoundedInverse {
     box.position(static_cast<std::uint32_t>(node), p);
     float sum = 0, largest = 0;
     for (int corner = 0; corner < 8; ++corner) {
-      int c[3];
-      bool exists = true;
-      for (int axis = 0; axis < 3; ++axis) {
-        c[axis] = p[axis] - ((corner >> axis) & 1);
-        if (box.periodic[axis] && c[axis] < 0) c[axis] += cells[axis];
-        exists = exists && c[axis] >= 0 && c[axis] < cells[axis];
-      }
-      if (!exists) continue;
-      float const modulus =
-          moduli[c[0] + static_cast<index_t>(cells[0]) * (c[1] + static_cast<index_t>(cells[1]) * c[2])];
+      float const modulus = modulus_at_corner(box, cells, moduli, p, corner);
       sum += modulus;
       largest = math::max(largest, modulus);
     }

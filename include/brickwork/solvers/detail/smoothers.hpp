@@ -68,17 +68,8 @@ struct CellBlocks {
 
   KOKKOS_FORCEINLINE_FUNCTION int fixed(index_t node) const { return mask ? mask[node] : 0; }
 
-  /// The modulus of the cell that has node p as its corner, zero where there is none.
   KOKKOS_FORCEINLINE_FUNCTION float modulus(int const (&p)[3], int corner) const {
-    int c[3];
-    bool exists = true;
-    for (int axis = 0; axis < 3; ++axis) {
-      c[axis] = p[axis] - ((corner >> axis) & 1);
-      if (box.periodic[axis] && c[axis] < 0) c[axis] += cells[axis];
-      exists = exists && c[axis] >= 0 && c[axis] < cells[axis];
-    }
-    return exists ? moduli[c[0] + static_cast<index_t>(cells[0]) * (c[1] + static_cast<index_t>(cells[1]) * c[2])]
-                  : 0.0f;
+    return modulus_at_corner(box, cells, moduli, p, corner);
   }
 
   /// The block of a node from the moduli by corner: its sum, and the block over it.
@@ -155,13 +146,6 @@ struct UpdateResidual {
   float const* step;
   KOKKOS_FUNCTION void operator()(index_t node) const {
     for (int d = 0; d < 3; ++d) r.data[node + d * r.stride] -= *step * v.data[node + d * v.stride];
-  }
-};
-
-struct ClearVector {
-  VectorRef v;
-  KOKKOS_FUNCTION void operator()(index_t node) const {
-    for (int d = 0; d < 3; ++d) v.data[node + d * v.stride] = 0;
   }
 };
 
