@@ -259,7 +259,7 @@ void run_job(Space const& space, Job const& job, Settings const& settings, Failu
   SimpProblem const problem = job_problem(job, settings);
   bool const whole = problem.schedule.steps == simp_preset(job.preset, job.cells).schedule.steps;
   auto const cells = static_cast<double>(simp_grid(problem).cell_count());
-  auto const predicted = static_cast<double>(simp_bytes(problem, sizeof(Real)));
+  auto const predicted = static_cast<double>(simp_memory(problem, sizeof(Real)).total());
   if (available_memory() >= 0 && predicted > static_cast<double>(available_memory())) {
     throw OutOfMemory(detail::concatenate("needs ", predicted * 1e-9, " GB, free are ",
                                           static_cast<double>(available_memory()) * 1e-9));

@@ -23,7 +23,6 @@
 #include "brickwork/core/config.hpp"
 #include "brickwork/core/device_memory.hpp"
 #include "brickwork/design/simp_optimizer.hpp"
-#include "brickwork/fem/hex8_stiffness.hpp"
 #include "brickwork/io/device_field.hpp"
 #include "brickwork/io/image_data.hpp"
 #include "brickwork/io/progress.hpp"
@@ -51,39 +50,12 @@ std::string triple(Index3 const& n) {
   return std::to_string(n[0]) + " x " + std::to_string(n[1]) + " x " + std::to_string(n[2]);
 }
 
-// Bytes that a run allocates on the device, by part.
-struct MemoryPlan {
-  index_t fields = 0;   // of the design: one value per cell each
-  index_t solver = 0;   // displacements, the method's vectors, moduli
-  index_t kernels = 0;  // what the kernels of the operator keep for themselves
-  index_t total() const { return fields + solver + kernels; }
-};
-
-MemoryPlan memory_plan(SimpProblem const& problem) {
-  BoxGrid const grid = simp_solver_grid(problem);
-  bool const cube = problem.stiffness == StiffnessScale::reference_cube;
-  Hex8Matrix const stiffness =
-      hex8_stiffness(elasticity_matrix(IsotropicMaterial{1.0, problem.poisson}), cube ? Vec3{2, 2, 2} : grid.spacing());
-  StateKernels const kernels = state_kernels(stiffness, problem.solver);
-  int cases = 1;
-  for (auto const& load : problem.loads) cases = std::max(cases, load.load_case + 1);
-  int const real_bytes = problem.solver.precision == Precision::mixed ? 4 : 8;
-  index_t const solver = state_solver_bytes<Space>(grid, cases, state_method(stiffness, problem.solver), problem.solver,
-                                                   kernels, real_bytes);
-
-  MemoryPlan plan;
-  bool const mixed = problem.solver.precision == Precision::mixed;
-  double kept = elasticity_kernel_bytes(kernels.outer, grid, problem.solver.precision == Precision::fp32 ? 4 : 8);
-  if (mixed) kept += elasticity_kernel_bytes(kernels.inner, grid, 4);
-  plan.kernels = static_cast<index_t>(kept);
-  plan.solver = solver - plan.kernels;
-  plan.fields = simp_bytes(problem, real_bytes) - solver;
-  return plan;
-}
+// In mixed precision the design lives in FP32 too.
+bool single_fields(SimpProblem const& problem) { return problem.solver.precision == Precision::mixed; }
 
 // Refuses a run that cannot fit, before anything grid-sized is allocated.
-MemoryPlan plan_memory(SimpProblem const& problem, MemoryState const& memory) {
-  MemoryPlan const plan = memory_plan(problem);
+SimpMemory plan_memory(SimpProblem const& problem, MemoryState const& memory) {
+  SimpMemory const plan = simp_memory(problem, single_fields(problem) ? 4 : 8);
   index_t const bytes = plan.total();
   if (memory.available >= 0 && bytes > memory.available) {
     throw OutOfMemory("grid " + triple(problem.cells) + " needs " + format_bytes(double(bytes)) + " (" +
@@ -95,7 +67,7 @@ MemoryPlan plan_memory(SimpProblem const& problem, MemoryState const& memory) {
 }
 
 Settings describe_run(SimpConfig const& config, BoundaryConditions const& conditions, MemoryState const& memory,
-                      MemoryPlan const& plan) {
+                      SimpMemory const& plan) {
   SimpProblem const& problem = config.problem;
   BoxGrid const grid = simp_grid(problem);
   auto const part = [&](index_t bytes) {
@@ -195,7 +167,7 @@ int run(SimpConfig const& config, bool force) {
 
   // Mesh, operator, solver: checked against the memory first, then allocated once.
   MemoryState const memory = memory_state();
-  MemoryPlan const plan = plan_memory(problem, memory);
+  SimpMemory const plan = plan_memory(problem, memory);
   BoundaryConditions const conditions = boundary_conditions(problem, simp_grid(problem));
   progress.header(describe_run(config, conditions, memory, plan));
   Space const space;
@@ -303,10 +275,8 @@ int main(int argc, char* argv[]) {
     std::signal(SIGINT, on_interrupt);
     int code = failed;
     try {
-      // In mixed precision the design lives in FP32 too.
-      code = config.problem.solver.precision == Precision::mixed
-                 ? run<SimpOptimizer<Space, float>>(config, options.force)
-                 : run<SimpOptimizer<Space, double>>(config, options.force);
+      code = single_fields(config.problem) ? run<SimpOptimizer<Space, float>>(config, options.force)
+                                           : run<SimpOptimizer<Space, double>>(config, options.force);
     } catch (...) {
       Kokkos::finalize();
       throw;

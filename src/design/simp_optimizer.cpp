@@ -70,14 +70,17 @@ BoxGrid simp_solver_grid(SimpProblem const& problem) {
   return BoxGrid(problem.cells, lengths);
 }
 
-index_t simp_bytes(SimpProblem const& problem, int real_bytes) {
+SimpMemory simp_memory(SimpProblem const& problem, int real_bytes) {
   BoxGrid const grid = simp_solver_grid(problem);
-  index_t const fields = problem.schedule.select_best ? 2 : 1;
-  index_t const per_cell = fields * real_bytes + (problem.passive.empty() ? 0 : 1);
   Hex8Matrix const stiffness = simp_stiffness(problem, grid);
-  return per_cell * grid.cell_count() + state_solver_bytes<Kokkos::DefaultExecutionSpace>(
-                                            grid, load_case_count(problem), state_method(stiffness, problem.solver),
-                                            problem.solver, state_kernels(stiffness, problem.solver), real_bytes);
+  SolverSettings const& solver = problem.solver;
+  index_t const fields = problem.schedule.select_best ? 2 : 1;
+  SimpMemory memory;
+  memory.fields = (fields * real_bytes + (problem.passive.empty() ? 0 : 1)) * grid.cell_count();
+  memory.solver = state_solver_bytes<Kokkos::DefaultExecutionSpace>(
+      grid, load_case_count(problem), state_method(stiffness, solver), solver, real_bytes);
+  memory.kernels = state_kernel_bytes(grid, solver, state_kernels(stiffness, solver));
+  return memory;
 }
 
 ElasticityKernel simp_kernel(SimpProblem const& problem) {

@@ -65,8 +65,9 @@ class StateSolverBase : public StateSolver<ExecutionSpace, Real> {
   using typename StateSolver<ExecutionSpace, Real>::const_field_type;
   using typename StateSolver<ExecutionSpace, Real>::field_type;
 
-  StateSolverBase(ExecutionSpace const& space, BoxGrid const& grid, BoundaryConditions const& conditions)
-      : grid_(grid) {
+  StateSolverBase(ExecutionSpace const& space, BoxGrid const& grid, Hex8Matrix const& stiffness,
+                  BoundaryConditions const& conditions, ElasticityKernel kernel)
+      : grid_(grid), outer_(space, grid, stiffness, kernel) {
     index_t const nodes = grid.node_count();
     mask_ = allocate<NodeMask<memory_space>>(space, "brickwork::StateSolver::mask", nodes);
     std::vector<index_t> fixed_nodes;
@@ -80,7 +81,7 @@ class StateSolverBase : public StateSolver<ExecutionSpace, Real> {
     auto const device_bits = upload<Kokkos::View<std::uint8_t*, memory_space>>(bits, "brickwork::StateSolver::bits");
     Kokkos::parallel_for("brickwork::StateSolver::mask", range(space, static_cast<index_t>(bits.size())),
                          MaskFill{device_nodes.data(), device_bits.data(), mask_.data()});
-    fence(space, "brickwork::StateSolver::mask");
+    outer_.set_constraints(space, mask_);  // waits: what was uploaded may go
     for (auto const& load_case : conditions.load_cases) {
       std::vector<index_t> load_nodes;
       std::vector<double> forces;
@@ -105,6 +106,11 @@ class StateSolverBase : public StateSolver<ExecutionSpace, Real> {
     return work;
   }
 
+  void cell_energies(ExecutionSpace const& space, int load_case, double weight, bool add,
+                     field_type const& energies) const override {
+    outer_.accumulate_cell_energies(space, u_[static_cast<std::size_t>(load_case)], weight, add, energies);
+  }
+
   int load_cases() const override { return static_cast<int>(u_.size()); }
 
  protected:
@@ -117,6 +123,7 @@ class StateSolverBase : public StateSolver<ExecutionSpace, Real> {
   }
 
   BoxGrid grid_;
+  ElasticityOperator<ExecutionSpace, Outer> outer_;  // whose residual decides
   NodeMask<memory_space> mask_;
   std::vector<NodalForces<memory_space>> forces_;
   std::vector<vector_type> u_;
@@ -126,11 +133,11 @@ class StateSolverBase : public StateSolver<ExecutionSpace, Real> {
 template <class ExecutionSpace, class Real, class Outer, class Inner>
 class JacobiStateSolver final : public StateSolverBase<ExecutionSpace, Real, Outer> {
   using Base = StateSolverBase<ExecutionSpace, Real, Outer>;
-  using outer_operator = ElasticityOperator<ExecutionSpace, Outer>;
   using inner_operator = ElasticityOperator<ExecutionSpace, Inner>;
   static constexpr bool same = std::is_same_v<Outer, Inner>;
   using Base::forces_;
   using Base::grid_;
+  using Base::outer_;
   using Base::u_;
 
  public:
@@ -141,8 +148,7 @@ class JacobiStateSolver final : public StateSolverBase<ExecutionSpace, Real, Out
 
   JacobiStateSolver(ExecutionSpace const& space, BoxGrid const& grid, Hex8Matrix const& stiffness,
                     BoundaryConditions const& conditions, StateKernels const& kernels)
-      : Base(space, grid, conditions),
-        outer_(space, grid, stiffness, kernels.outer),
+      : Base(space, grid, stiffness, conditions, kernels.outer),
         inner_(make_inner(space, stiffness, kernels.inner)),
         cg_(space, grid) {
     outer_moduli_ =
@@ -155,7 +161,6 @@ class JacobiStateSolver final : public StateSolverBase<ExecutionSpace, Real, Out
           allocate<CellField<Inner, memory_space>>(space, "brickwork::StateSolver::inner_moduli", grid.cell_count());
       inner_.set_moduli(inner_moduli_);
     }
-    outer_.set_constraints(space, this->mask_);
     inner_.set_constraints(space, this->mask_);
     cg_.set_free_modes(conditions.free_modes);
     f_ = allocate<vector_type>(space, "brickwork::StateSolver::load", grid.node_count());
@@ -188,11 +193,6 @@ class JacobiStateSolver final : public StateSolverBase<ExecutionSpace, Real, Out
     }
   }
 
-  void cell_energies(ExecutionSpace const& space, int load_case, double weight, bool add,
-                     field_type const& energies) const override {
-    outer_.accumulate_cell_energies(space, u_[static_cast<std::size_t>(load_case)], weight, add, energies);
-  }
-
   field_type scratch(int i) const override { return scratch_.at(static_cast<std::size_t>(i)); }
   ElasticityKernel kernel() const override { return inner_.kernel(); }
   SolverMethod method() const override { return SolverMethod::jacobi; }
@@ -207,7 +207,6 @@ class JacobiStateSolver final : public StateSolverBase<ExecutionSpace, Real, Out
     }
   }
 
-  outer_operator outer_;
   inner_operator inner_;
   ConjugateGradient<ExecutionSpace, Outer, Inner> cg_;
   CellField<Outer, memory_space> outer_moduli_;
@@ -223,6 +222,7 @@ class MultigridStateSolver final : public StateSolverBase<ExecutionSpace, Real, 
   using Base = StateSolverBase<ExecutionSpace, Real, double>;
   using Base::forces_;
   using Base::grid_;
+  using Base::outer_;
   using Base::u_;
 
  public:
@@ -232,15 +232,13 @@ class MultigridStateSolver final : public StateSolverBase<ExecutionSpace, Real, 
 
   MultigridStateSolver(ExecutionSpace const& space, BoxGrid const& grid, Hex8Matrix const& stiffness,
                        BoundaryConditions const& conditions, MultigridSettings const& settings)
-      : Base(space, grid, conditions),
-        outer_(space, grid, stiffness, ElasticityKernel::parity),
+      : Base(space, grid, stiffness, conditions, ElasticityKernel::parity),
         inner_(space, grid, stiffness, ElasticityKernel::parity),
         moduli_(allocate<CellField<float, memory_space>>(space, "brickwork::StateSolver::moduli", grid.cell_count())),
         cg_(space, grid),
         adaptive_(settings.krylov_levels < 0) {
     inner_.set_moduli(moduli_);
     inner_.set_constraints(space, this->mask_);
-    outer_.set_constraints(space, this->mask_);
     cg_.set_free_modes(conditions.free_modes);
     multigrid_ = std::make_unique<ElasticityMultigrid<ExecutionSpace>>(space, inner_, settings, cg_.temporary());
   }
@@ -264,11 +262,6 @@ class MultigridStateSolver final : public StateSolverBase<ExecutionSpace, Real, 
     return cg_.solve(space, outer_, inner_, *multigrid_, forces_[c], u_[c], adapted);
   }
 
-  void cell_energies(ExecutionSpace const& space, int load_case, double weight, bool add,
-                     field_type const& energies) const override {
-    outer_.accumulate_cell_energies(space, u_[static_cast<std::size_t>(load_case)], weight, add, energies);
-  }
-
   field_type scratch(int i) const override {
     BRICKWORK_REQUIRE(i >= 0 && i < Base::scratch_fields, "StateSolver::scratch: field ", i, " of ",
                       Base::scratch_fields);
@@ -281,7 +274,6 @@ class MultigridStateSolver final : public StateSolverBase<ExecutionSpace, Real, 
   SolverMethod method() const override { return SolverMethod::multigrid; }
 
  private:
-  ElasticityOperator<ExecutionSpace, double> outer_;
   ElasticityOperator<ExecutionSpace, float> inner_;
   CellField<float, memory_space> moduli_;
   FlexibleConjugateGradient<ExecutionSpace> cg_;
@@ -365,25 +357,27 @@ MultigridSettings multigrid_settings(SolverSettings const& settings) {
   return multigrid;
 }
 
+index_t state_kernel_bytes(BoxGrid const& grid, SolverSettings const& settings, StateKernels const& kernels) {
+  double kept = elasticity_kernel_bytes(kernels.outer, grid, settings.precision == Precision::fp32 ? 4 : 8);
+  if (settings.precision == Precision::mixed) kept += elasticity_kernel_bytes(kernels.inner, grid, 4);
+  return static_cast<index_t>(kept);
+}
+
 template <class ExecutionSpace>
 index_t state_solver_bytes(BoxGrid const& grid, int load_cases, SolverMethod method, SolverSettings const& settings,
-                           StateKernels const& kernels, int real_bytes) {
+                           int real_bytes) {
   if (method == SolverMethod::multigrid) {
     index_t const per_node = 3 * 8 * load_cases + 1;
-    double const kept =
-        elasticity_kernel_bytes(kernels.outer, grid, 8) + elasticity_kernel_bytes(kernels.inner, grid, 4);
-    return per_node * grid.node_count() + 4 * grid.cell_count() + static_cast<index_t>(kept) +
+    return per_node * grid.node_count() + 4 * grid.cell_count() +
            FlexibleConjugateGradient<ExecutionSpace>::bytes(grid) +
            ElasticityMultigrid<ExecutionSpace>::bytes(grid, true, multigrid_settings(settings));
   }
   index_t const outer = settings.precision == Precision::fp32 ? 4 : 8;
   index_t const inner = settings.precision == Precision::fp64 ? 8 : 4;
   bool const mixed = settings.precision == Precision::mixed;
-  index_t const per_cell = outer + (mixed ? inner : 0) + 5 * real_bytes;
+  index_t const per_cell = outer + (mixed ? inner : 0) + StateSolver<ExecutionSpace>::scratch_fields * real_bytes;
   index_t const per_node = 3 * outer * (load_cases + 1) + 1 + 13 * inner + (mixed ? 3 * outer : 0);
-  double const kept = elasticity_kernel_bytes(kernels.outer, grid, static_cast<int>(outer)) +
-                      (mixed ? elasticity_kernel_bytes(kernels.inner, grid, static_cast<int>(inner)) : 0.0);
-  return per_cell * grid.cell_count() + per_node * grid.node_count() + static_cast<index_t>(kept);
+  return per_cell * grid.cell_count() + per_node * grid.node_count();
 }
 
 #define BRICKWORK_INSTANTIATE(SPACE)                                                                      \
@@ -391,8 +385,7 @@ index_t state_solver_bytes(BoxGrid const& grid, int load_cases, SolverMethod met
       SPACE const&, BoxGrid const&, Hex8Matrix const&, BoundaryConditions const&, SolverSettings const&); \
   template std::unique_ptr<StateSolver<SPACE, float>> make_state_solver<SPACE, float>(                    \
       SPACE const&, BoxGrid const&, Hex8Matrix const&, BoundaryConditions const&, SolverSettings const&); \
-  template index_t state_solver_bytes<SPACE>(BoxGrid const&, int, SolverMethod, SolverSettings const&,    \
-                                             StateKernels const&, int);
+  template index_t state_solver_bytes<SPACE>(BoxGrid const&, int, SolverMethod, SolverSettings const&, int);
 BRICKWORK_FOR_EACH_EXECUTION_SPACE(BRICKWORK_INSTANTIATE)
 #undef BRICKWORK_INSTANTIATE
 

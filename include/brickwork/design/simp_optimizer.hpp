@@ -45,9 +45,17 @@ struct SimpResult {
   int step = 0;  ///< step at which it was analysed; 0 before the first
 };
 
-/// Bytes that a run on this problem allocates on the device, before anything is allocated.
+/// Bytes that a run on a problem allocates on the device, by part.
+struct SimpMemory {
+  index_t fields = 0;   ///< of the design: one value per cell each
+  index_t solver = 0;   ///< displacements, the method's vectors, moduli
+  index_t kernels = 0;  ///< what the kernels of the operator keep for themselves
+  index_t total() const { return fields + solver + kernels; }
+};
+
+/// The same before anything is allocated.
 /// \param real_bytes size of the type of the cell fields: 4 or 8
-index_t simp_bytes(SimpProblem const& problem, int real_bytes = 8);
+SimpMemory simp_memory(SimpProblem const& problem, int real_bytes = 8);
 
 /// The kernel that a run on this problem will use.
 /// \throws InputError where the one named cannot run

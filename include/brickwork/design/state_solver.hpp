@@ -29,7 +29,7 @@ class StateSolver {
   using field_type = CellField<Real, memory_space>;
 
   /// Fields that scratch() offers.
-  static constexpr int scratch_fields = 5;
+  static constexpr int scratch_fields = 4;
 
   virtual ~StateSolver() = default;
 
@@ -81,11 +81,14 @@ SolverMethod state_method(Hex8Matrix const& stiffness, SolverSettings const& set
 /// What the solver settings say about multigrid.
 MultigridSettings multigrid_settings(SolverSettings const& settings);
 
-/// Bytes that make_state_solver() allocates.
+/// Bytes that the kernels of a state solver keep for themselves.
+index_t state_kernel_bytes(BoxGrid const& grid, SolverSettings const& settings, StateKernels const& kernels);
+
+/// Bytes that make_state_solver() allocates beside these.
 /// \param method      of state_method()
 /// \param real_bytes  size of the type of the cell fields: 4 or 8
 template <class ExecutionSpace>
 index_t state_solver_bytes(BoxGrid const& grid, int load_cases, SolverMethod method, SolverSettings const& settings,
-                           StateKernels const& kernels, int real_bytes = 8);
+                           int real_bytes = 8);
 
 }  // namespace brickwork
