@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Densities that a periodic design starts from: random trigonometric series, noise, triply periodic minimal surfaces.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "brickwork/core/fields.hpp"
+#include "brickwork/mesh/box_grid.hpp"
+
+namespace brickwork {
+
+enum class StartDensity {
+  randc,   ///< a random trigonometric series, smooth and periodic, seeded
+  random,  ///< independent values per cell, seeded
+  gyroid,
+  schwarz_p,
+  diamond,
+  iwp,
+  uniform  ///< the mean everywhere: for problems whose gradient does not vanish there
+};
+
+std::vector<std::string> start_density_names();
+std::string to_string(StartDensity kind);
+/// \throws InputError for an unknown name (with the known ones)
+StartDensity start_density_from_string(std::string const& name);
+
+struct StartSettings {
+  StartDensity kind = StartDensity::randc;
+  std::uint64_t seed = 1;  ///< same seed, same density, whatever the backend
+  int waves = 3;           ///< randc: highest wave number along an axis, 1 .. 8
+  int periods = 1;         ///< surfaces: repetitions along an axis, >= 1
+  double mean = 0.3;       ///< of the density, in (0, 1): a level of the series or surface is chosen to that end
+  double lower = 1e-3;     ///< least and largest density
+  double upper = 1;
+  double width = 0.1;  ///< of the transition between solid and void: fraction of the level's range; 0 = sharp
+  bool sheet = false;  ///< surfaces: solid on both sides of the surface (a sheet) instead of on one
+};
+
+/// Fills `density`, extent (cells), values in [lower, upper] with the mean asked for to 1e-6 (or as nearly as a sharp
+/// level allows). Waits for `space`.
+/// \throws InputError for settings out of range
+template <class ExecutionSpace, class Real>
+void start_density(ExecutionSpace const& space, BoxGrid const& grid, StartSettings const& settings,
+                   CellField<Real, typename ExecutionSpace::memory_space> const& density);
+
+}  // namespace brickwork
