@@ -2,11 +2,13 @@
 #include "brickwork/solvers/flexible_conjugate_gradient.hpp"
 
 #include <cmath>
+#include <type_traits>
 
 #include "brickwork/core/check.hpp"
 #include "brickwork/core/for_each.hpp"
 #include "brickwork/core/instantiate.hpp"
 #include "brickwork/solvers/detail/multigrid_kernels.hpp"
+#include "brickwork/solvers/detail/strain_force.hpp"
 
 namespace brickwork {
 
@@ -99,6 +101,11 @@ struct StoreBeta {
     scalars[fcg_beta] = -sums[1] / scalars[fcg_curvature];
     scalars[fcg_rz] = sums[0];
   }
+};
+/// The step along p where r was replaced: then p.r is no longer z.r.
+struct StoreDescent {
+  double* scalars;
+  KOKKOS_FUNCTION void operator()(double const* sums) const { scalars[fcg_rz] = sums[0]; }
 };
 struct StoreStart {
   double* scalars;
@@ -198,11 +205,64 @@ typename FlexibleConjugateGradient<ExecutionSpace>::Scalars FlexibleConjugateGra
   return {host_scalars_(detail::fcg_curvature), host_scalars_(detail::fcg_rz), host_scalars_(detail::fcg_rr)};
 }
 
+// Imposes the prescribed values on u. Returns |f|.
+template <class ExecutionSpace>
+double FlexibleConjugateGradient<ExecutionSpace>::impose(ExecutionSpace const& space, outer_operator const& outer,
+                                                         inner_operator const&, forces_type const& f,
+                                                         outer_vector const& u) {
+  BRICKWORK_REQUIRE(f.forces.extent(0) == 3 * f.nodes.extent(0),
+                    "FlexibleConjugateGradient::solve: ", f.forces.extent(0), " force components for ",
+                    f.nodes.extent(0), " nodes");
+  sum_each<1>("brickwork::FlexibleConjugateGradient::impose", space, static_cast<index_t>(f.nodes.extent(0)),
+              detail::ImposeForces{f.nodes.data(), f.forces.data(),
+                                   outer.constraints().extent(0) > 0 ? outer.constraints().data() : nullptr, u.data(),
+                                   static_cast<index_t>(u.stride(1))},
+              workspace_, StoreSums<1>{scalars_.data() + detail::fcg_rr});
+  communicator_.sum(space, scalars_);
+  return std::sqrt(read(space).rr);
+}
+
+// 0 where the forces are the rounding of zero.
+template <class ExecutionSpace>
+double FlexibleConjugateGradient<ExecutionSpace>::impose(ExecutionSpace const& space, outer_operator const&,
+                                                         inner_operator const& inner, StrainLoad const& f,
+                                                         outer_vector const&) {
+  static_assert(detail::fcg_rr == detail::fcg_beta + 1, "two sums lie side by side");
+  using Force = detail::StrainForce<float>;
+  sum_each<2>("brickwork::FlexibleConjugateGradient::impose_strain", space, grid_.node_count(),
+              detail::StrainForceNorm<float>{Force(inner.moduli().data(), grid_, inner.stiffness(), f.strain)},
+              workspace_, StoreSums<2>{scalars_.data() + detail::fcg_beta});
+  communicator_.sum(space, scalars_);
+  Kokkos::deep_copy(space, host_scalars_, scalars_);
+  fence(space, "brickwork::FlexibleConjugateGradient::impose_strain");
+  double const norm = std::sqrt(host_scalars_(detail::fcg_beta)), parts = std::sqrt(host_scalars_(detail::fcg_rr));
+  return norm <= detail::strain_force_rounding * parts ? 0.0 : norm;
+}
+
+// product -= f
+template <class ExecutionSpace>
+void FlexibleConjugateGradient<ExecutionSpace>::subtract(ExecutionSpace const& space, inner_operator const&,
+                                                         forces_type const& f, outer_vector const& product) {
+  for_each(
+      "brickwork::FlexibleConjugateGradient::residual::forces", space, static_cast<index_t>(f.nodes.extent(0)),
+      detail::SubtractForces{f.nodes.data(), f.forces.data(), product.data(), static_cast<index_t>(product.stride(1))});
+}
+
+template <class ExecutionSpace>
+void FlexibleConjugateGradient<ExecutionSpace>::subtract(ExecutionSpace const& space, inner_operator const& inner,
+                                                         StrainLoad const& f, outer_vector const& product) {
+  using Force = detail::StrainForce<float>;
+  for_each("brickwork::FlexibleConjugateGradient::residual::strain", space, grid_.node_count(),
+           detail::StrainForceStore<float, double>{Force(inner.moduli().data(), grid_, inner.stiffness(), f.strain),
+                                                   product.data(), static_cast<index_t>(product.stride(1)), true});
+}
+
 // |f - K u| in FP64; leaves the residual in r. p and w survive, z and t (the product) do not; the moduli in FP64 lie in
 // r until it is written.
 template <class ExecutionSpace>
+template <class Load>
 double FlexibleConjugateGradient<ExecutionSpace>::true_residual(ExecutionSpace const& space, outer_operator& outer,
-                                                                inner_operator const& inner, forces_type const& f,
+                                                                inner_operator const& inner, Load const& f,
                                                                 outer_vector const& u) {
   auto const nodes = static_cast<std::size_t>(grid_.node_count());
   auto const cells = static_cast<std::size_t>(grid_.cell_count());
@@ -216,8 +276,7 @@ double FlexibleConjugateGradient<ExecutionSpace>::true_residual(ExecutionSpace c
   outer.set_moduli(moduli);
   outer.apply(space, u, product);
   auto const stride = static_cast<index_t>(product.stride(1));
-  for_each("brickwork::FlexibleConjugateGradient::residual::forces", space, static_cast<index_t>(f.nodes.extent(0)),
-           detail::SubtractForces{f.nodes.data(), f.forces.data(), product.data(), stride});
+  subtract(space, inner, f, product);
   auto const stride_r = static_cast<index_t>(r_.stride(1));
   StoreSums<1> const store{scalars_.data() + detail::fcg_rr};
   sum_each<1>("brickwork::FlexibleConjugateGradient::residual", space, grid_.node_count(),
@@ -236,13 +295,26 @@ SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve(ExecutionSpace cons
                                                              inner_operator const& inner,
                                                              multigrid_type const& multigrid, forces_type const& f,
                                                              outer_vector const& u, SolveOptions const& options) {
+  return solve_load(space, outer, inner, multigrid, f, u, options);
+}
+template <class ExecutionSpace>
+SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve(ExecutionSpace const& space, outer_operator& outer,
+                                                             inner_operator const& inner,
+                                                             multigrid_type const& multigrid, StrainLoad const& f,
+                                                             outer_vector const& u, SolveOptions const& options) {
+  return solve_load(space, outer, inner, multigrid, f, u, options);
+}
+
+template <class ExecutionSpace>
+template <class Load>
+SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve_load(ExecutionSpace const& space, outer_operator& outer,
+                                                                  inner_operator const& inner,
+                                                                  multigrid_type const& multigrid, Load const& f,
+                                                                  outer_vector const& u, SolveOptions const& options) {
   ScopedRegion const region("brickwork::FlexibleConjugateGradient::solve");
   index_t const nodes = grid_.node_count();
   BRICKWORK_REQUIRE(static_cast<index_t>(u.extent(0)) == nodes, "FlexibleConjugateGradient::solve: u has ", u.extent(0),
                     " nodes; the grid has ", nodes);
-  BRICKWORK_REQUIRE(f.forces.extent(0) == 3 * f.nodes.extent(0),
-                    "FlexibleConjugateGradient::solve: ", f.forces.extent(0), " force components for ",
-                    f.nodes.extent(0), " nodes");
   BRICKWORK_REQUIRE(options.tolerance > 0 && options.tolerance < 1, "FlexibleConjugateGradient::solve: tolerance ",
                     options.tolerance, "; it must lie in (0, 1)");
   BRICKWORK_REQUIRE(static_cast<index_t>(inner.moduli().extent(0)) == grid_.cell_count(),
@@ -253,13 +325,11 @@ SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve(ExecutionSpace cons
   auto const constrained = outer.constrained_nodes();
   for_each("brickwork::FlexibleConjugateGradient::constrain", space, static_cast<index_t>(constrained.extent(0)),
            detail::ClearConstrained<double>{constrained.data(), outer.constraints().data(), u.data(), stride_u});
-  sum_each<1>("brickwork::FlexibleConjugateGradient::impose", space, static_cast<index_t>(f.nodes.extent(0)),
-              detail::ImposeForces{f.nodes.data(), f.forces.data(),
-                                   outer.constraints().extent(0) > 0 ? outer.constraints().data() : nullptr, u.data(),
-                                   stride_u},
-              workspace_, StoreSums<1>{scalars + detail::fcg_rr});
-  communicator_.sum(space, scalars_);
-  double const load = std::sqrt(read(space).rr);
+  double const load = impose(space, outer, inner, f, u);
+  if (std::is_same_v<Load, StrainLoad> && load == 0) {  // a uniform cell
+    Kokkos::deep_copy(space, u, 0.0);
+    return {};
+  }
   BRICKWORK_REQUIRE(std::isfinite(load) && load > 0, "FlexibleConjugateGradient::solve: the right-hand side has norm ",
                     load, "; a finite, non-zero load is needed");
 
@@ -301,9 +371,15 @@ SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve(ExecutionSpace cons
     communicator_.sum(space, scalars_);
     for_each("brickwork::FlexibleConjugateGradient::direction", space, nodes,
              detail::NextDirection{z_.data(), p_.data(), scalars, stride, start});
+    if (exact && !start) {
+      sum_each<1>("brickwork::FlexibleConjugateGradient::descent", space, nodes,
+                  detail::PreconditionedDot{p_.data(), r_.data(), stride}, workspace_, detail::StoreDescent{scalars});
+      communicator_.sum(space, scalars_);
+    }
     start = false;
     multigrid.free_operator().apply_dot(space, p_, w_, curvature);
     multigrid.clear_constrained(space, w_);
+    modes_.remove(space, w_);  // what rounding adds would stay in r, where no step can reduce it
     communicator_.sum(space, curvature);
     sum_each<1>("brickwork::FlexibleConjugateGradient::step", space, nodes,
                 detail::TakeStep{p_.data(), w_.data(), r_.data(), u.data(), stride, stride_u, scalars}, workspace_,

@@ -5,6 +5,7 @@
 #include "brickwork/core/sums.hpp"
 #include "brickwork/solvers/conjugate_gradient.hpp"
 #include "brickwork/solvers/multigrid.hpp"
+#include "brickwork/solvers/strain_load.hpp"
 
 namespace brickwork {
 
@@ -62,13 +63,31 @@ class FlexibleConjugateGradient {
                     multigrid_type const& multigrid, forces_type const& f, outer_vector const& u,
                     SolveOptions const& options);
 
+  /// The same for a strain imposed on every cell. A load that is zero but for rounding (uniform moduli) gives u = 0.
+  SolveResult solve(ExecutionSpace const& space, outer_operator& outer, inner_operator const& inner,
+                    multigrid_type const& multigrid, StrainLoad const& f, outer_vector const& u,
+                    SolveOptions const& options);
+
  private:
   struct Scalars {
     double curvature, rz, rr;
   };
   Scalars read(ExecutionSpace const& space);
-  double true_residual(ExecutionSpace const& space, outer_operator& outer, inner_operator const& inner,
-                       forces_type const& f, outer_vector const& u);
+  template <class Load>
+  SolveResult solve_load(ExecutionSpace const& space, outer_operator& outer, inner_operator const& inner,
+                         multigrid_type const& multigrid, Load const& f, outer_vector const& u,
+                         SolveOptions const& options);
+  double impose(ExecutionSpace const& space, outer_operator const& outer, inner_operator const& inner,
+                forces_type const& f, outer_vector const& u);
+  double impose(ExecutionSpace const& space, outer_operator const& outer, inner_operator const& inner,
+                StrainLoad const& f, outer_vector const& u);
+  void subtract(ExecutionSpace const& space, inner_operator const& inner, forces_type const& f,
+                outer_vector const& product);
+  void subtract(ExecutionSpace const& space, inner_operator const& inner, StrainLoad const& f,
+                outer_vector const& product);
+  template <class Load>
+  double true_residual(ExecutionSpace const& space, outer_operator& outer, inner_operator const& inner, Load const& f,
+                       outer_vector const& u);
 
   BoxGrid grid_;
   Communicator communicator_;

@@ -1,0 +1,534 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "brickwork/design/homogenized_tensor.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "brickwork/core/check.hpp"
+#include "brickwork/core/for_each.hpp"
+#include "brickwork/core/instantiate.hpp"
+#include "brickwork/design/detail/cell_problem_kernels.hpp"
+#include "brickwork/design/state_solver.hpp"
+#include "brickwork/fem/material.hpp"
+#include "brickwork/solvers/detail/strain_force.hpp"
+
+namespace brickwork {
+
+namespace {
+
+std::vector<RigidMotion> translations() {
+  std::vector<RigidMotion> modes(3);
+  for (std::size_t axis = 0; axis < 3; ++axis) modes[axis].translation[axis] = 1;
+  return modes;
+}
+
+FieldStorage resolved(FieldStorage storage, StrainPlan const& plan) {
+  if (storage != FieldStorage::automatic) return storage;
+  return plan.strains.size() == 1 ? FieldStorage::fp64 : FieldStorage::fp32;
+}
+
+index_t component_bytes(FieldStorage storage) {
+  return storage == FieldStorage::fp64 ? 8 : (storage == FieldStorage::fp32 ? 4 : 2);
+}
+
+detail::FieldFormat format_of(FieldStorage storage) {
+  return storage == FieldStorage::fp64
+             ? detail::FieldFormat::fp64
+             : (storage == FieldStorage::fp32 ? detail::FieldFormat::fp32 : detail::FieldFormat::int16);
+}
+
+SolveStatus worse(SolveStatus a, SolveStatus b) { return static_cast<int>(a) > static_cast<int>(b) ? a : b; }
+
+}  // namespace
+
+/// What solves K u = f for one strain.
+template <class ExecutionSpace>
+class HomogenizationSolver<ExecutionSpace>::Method {
+ public:
+  virtual ~Method() = default;
+  virtual void update(ExecutionSpace const& space) = 0;
+  virtual SolveResult solve(ExecutionSpace const& space, Vector6 const& strain, vector_type const& u,
+                            SolveOptions const& options) = 0;
+  virtual Kokkos::View<float*, memory_space> scratch() const = 0;
+};
+
+template <class ExecutionSpace>
+class HomogenizationSolver<ExecutionSpace>::Multigrid final : public Method {
+ public:
+  Multigrid(ExecutionSpace const& space, BoxGrid const& grid, Hex8Matrix const& stiffness, moduli_type const& moduli,
+            MultigridSettings const& settings)
+      : outer_(space, grid, stiffness, ElasticityKernel::parity),
+        inner_(space, grid, stiffness, ElasticityKernel::parity),
+        cg_(space, grid),
+        adaptive_(settings.krylov_levels < 0) {
+    inner_.set_moduli(moduli);
+    cg_.set_free_modes(translations());
+    multigrid_ = std::make_unique<ElasticityMultigrid<ExecutionSpace>>(space, inner_, settings, cg_.temporary());
+  }
+  void update(ExecutionSpace const& space) override { multigrid_->update(space); }
+  SolveResult solve(ExecutionSpace const& space, Vector6 const& strain, vector_type const& u,
+                    SolveOptions const& options) override {
+    SolveOptions adapted = options;
+    adapted.adaptive_cycle = adaptive_;
+    return cg_.solve(space, outer_, inner_, *multigrid_, StrainLoad{strain}, u, adapted);
+  }
+  Kokkos::View<float*, memory_space> scratch() const override { return cg_.block(); }
+
+  static index_t bytes(BoxGrid const& grid, MultigridSettings const& settings) {
+    return FlexibleConjugateGradient<ExecutionSpace>::bytes(grid) +
+           ElasticityMultigrid<ExecutionSpace>::bytes(grid, false, settings);
+  }
+
+ private:
+  ElasticityOperator<ExecutionSpace, double> outer_;
+  ElasticityOperator<ExecutionSpace, float> inner_;
+  FlexibleConjugateGradient<ExecutionSpace> cg_;
+  bool adaptive_;
+  std::unique_ptr<ElasticityMultigrid<ExecutionSpace>> multigrid_;
+};
+
+/// Conjugate gradients with the diagonal, in one or two precisions.
+template <class ExecutionSpace>
+template <class Outer, class Inner>
+class HomogenizationSolver<ExecutionSpace>::Jacobi final : public Method {
+  static constexpr bool same = std::is_same_v<Outer, Inner>;
+  using outer_vector = NodalVector<Outer, memory_space>;
+  using outer_moduli = CellField<Outer, memory_space>;
+
+ public:
+  Jacobi(ExecutionSpace const& space, BoxGrid const& grid, Hex8Matrix const& stiffness, moduli_type const& moduli,
+         StateKernels const& kernels)
+      : grid_(grid),
+        moduli_(moduli),
+        outer_(space, grid, stiffness, kernels.outer),
+        inner_(space, grid, stiffness, kernels.inner),
+        cg_(space, grid),
+        f_(allocate<outer_vector>(space, "brickwork::HomogenizationSolver::load", grid.node_count())),
+        scratch_(allocate<Kokkos::View<float*, memory_space>>(space, "brickwork::HomogenizationSolver::scratch",
+                                                              scratch_floats * grid.cell_count())) {
+    if constexpr (std::is_same_v<Outer, float>) {
+      outer_moduli_ = moduli;
+      u_ = allocate<outer_vector>(space, "brickwork::HomogenizationSolver::displacement", grid.node_count());
+    } else {
+      outer_moduli_ = allocate<outer_moduli>(space, "brickwork::HomogenizationSolver::moduli", grid.cell_count());
+    }
+    outer_.set_moduli(outer_moduli_);
+    if constexpr (!same) inner_.set_moduli(moduli);
+    cg_.set_free_modes(translations());
+  }
+
+  void update(ExecutionSpace const& space) override {
+    if constexpr (!std::is_same_v<Outer, float>) Kokkos::deep_copy(space, outer_moduli_, moduli_);
+    outer_.update(space);
+    if constexpr (!same) inner_.update(space);
+    cg_.operator_changed();
+  }
+
+  SolveResult solve(ExecutionSpace const& space, Vector6 const& strain, vector_type const& u,
+                    SolveOptions const& options) override {
+    using Force = detail::StrainForce<float>;
+    Force const force(moduli_.data(), grid_, outer_.stiffness(), strain);
+    for_each("brickwork::HomogenizationSolver::load", space, grid_.node_count(),
+             detail::StrainForceStore<float, Outer>{force, f_.data(), static_cast<index_t>(f_.stride(1)), false});
+    if (!has_load(space, force)) {
+      Kokkos::deep_copy(space, u, 0.0);
+      return {};
+    }
+    if constexpr (std::is_same_v<Outer, float>) {
+      Kokkos::deep_copy(space, u_, u);
+      SolveResult const result = cg_.solve(space, outer_, outer_, f_, u_, options);
+      Kokkos::deep_copy(space, u, u_);
+      return result;
+    } else if constexpr (same) {
+      return cg_.solve(space, outer_, outer_, f_, u, options);
+    } else {
+      return cg_.solve(space, outer_, inner_, f_, u, options);
+    }
+  }
+  Kokkos::View<float*, memory_space> scratch() const override { return scratch_; }
+
+  static index_t bytes(BoxGrid const& grid) {
+    index_t const outer = sizeof(Outer);
+    index_t const per_node = 3 * outer + (std::is_same_v<Outer, float> ? 12 : 0);
+    index_t const per_cell = 4 * scratch_floats + (std::is_same_v<Outer, float> ? 0 : outer);
+    return per_node * grid.node_count() + per_cell * grid.cell_count() +
+           ConjugateGradient<ExecutionSpace, Outer, Inner>::bytes(grid);
+  }
+
+ private:
+  bool has_load(ExecutionSpace const& space, detail::StrainForce<float> const& force) {
+    if (sums_.extent(0) == 0) {
+      sums_ = allocate<Kokkos::View<double*, memory_space>>(space, "brickwork::HomogenizationSolver::load_norm", 2);
+      workspace_ = SumWorkspace<ExecutionSpace>(space);
+    }
+    sum_each<2>("brickwork::HomogenizationSolver::load_norm", space, grid_.node_count(),
+                detail::StrainForceNorm<float>{force}, workspace_, StoreSums<2>{sums_.data()});
+    auto const host = Kokkos::create_mirror_view(sums_);
+    Kokkos::deep_copy(space, host, sums_);
+    fence(space, "brickwork::HomogenizationSolver::load_norm");
+    return std::sqrt(host(0)) > detail::strain_force_rounding * std::sqrt(host(1));
+  }
+
+  BoxGrid grid_;
+  moduli_type moduli_;
+  ElasticityOperator<ExecutionSpace, Outer> outer_;
+  ElasticityOperator<ExecutionSpace, Inner> inner_;  // not used where the precisions agree
+  ConjugateGradient<ExecutionSpace, Outer, Inner> cg_;
+  outer_moduli outer_moduli_;
+  outer_vector f_, u_;
+  Kokkos::View<float*, memory_space> scratch_;
+  SumWorkspace<ExecutionSpace> workspace_;
+  Kokkos::View<double*, memory_space> sums_;
+};
+
+template <class ExecutionSpace>
+HomogenizationSolver<ExecutionSpace>::HomogenizationSolver(ExecutionSpace const& space, BoxGrid const& grid,
+                                                           Hex8Matrix const& stiffness, StrainPlan const& plan,
+                                                           SolverSettings const& settings, FieldStorage storage)
+    : grid_(grid),
+      stiffness_(stiffness),
+      plan_(plan),
+      method_(state_method(stiffness, settings)),
+      storage_(resolved(storage, plan)),
+      workspace_(space) {
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    BRICKWORK_REQUIRE(grid.periodic()[axis], "HomogenizationSolver: the grid is not periodic along ",
+                      static_cast<char>('x' + axis), "; a cell repeats along every axis");
+  BRICKWORK_REQUIRE(has_parity_form(stiffness), "HomogenizationSolver: the element matrix has no parity form");
+  BRICKWORK_REQUIRE(!plan.strains.empty(), "HomogenizationSolver: the plan has no strain to solve for");
+  if (plan.cubic && !plan.single) {
+    Index3 const n = grid.cells();
+    BRICKWORK_REQUIRE(n[0] == n[1] && n[1] == n[2], "HomogenizationSolver: a cubic cell has as many cells along every ",
+                      "axis; this one has ", n[0], " x ", n[1], " x ", n[2]);
+  }
+  moduli_ = allocate<moduli_type>(space, "brickwork::HomogenizationSolver::moduli", grid.cell_count());
+  Kokkos::deep_copy(space, moduli_, 1.0f);
+  if (method_ == SolverMethod::multigrid) {
+    solver_ = std::make_unique<Multigrid>(space, grid, stiffness, moduli_, multigrid_settings(settings));
+  } else {
+    StateKernels const kernels = state_kernels(stiffness, settings);
+    switch (settings.precision) {
+      case Precision::fp64:
+        solver_ = std::make_unique<Jacobi<double, double>>(space, grid, stiffness, moduli_, kernels);
+        break;
+      case Precision::fp32:
+        solver_ = std::make_unique<Jacobi<float, float>>(space, grid, stiffness, moduli_, kernels);
+        break;
+      case Precision::mixed:
+        solver_ = std::make_unique<Jacobi<double, float>>(space, grid, stiffness, moduli_, kernels);
+        break;
+    }
+  }
+  index_t const bytes_each = 3 * component_bytes(storage_) * grid.node_count();
+  for (std::size_t s = 0; s < plan.strains.size(); ++s) {
+    fields_.push_back(allocate<Kokkos::View<unsigned char*, memory_space>>(
+        space, "brickwork::HomogenizationSolver::field", bytes_each));
+    scales_.push_back(0);
+  }
+  if (storage_ != FieldStorage::fp64)
+    work_ = allocate<vector_type>(space, "brickwork::HomogenizationSolver::work", grid.node_count());
+  sums_ = allocate<Kokkos::View<double*, memory_space>>(space, "brickwork::HomogenizationSolver::sums", 6);
+  fence(space, "brickwork::HomogenizationSolver::HomogenizationSolver");
+}
+
+template <class ExecutionSpace>
+HomogenizationSolver<ExecutionSpace>::~HomogenizationSolver() = default;
+
+template <class ExecutionSpace>
+index_t HomogenizationSolver<ExecutionSpace>::bytes(BoxGrid const& grid, Hex8Matrix const& stiffness,
+                                                    StrainPlan const& plan, SolverSettings const& settings,
+                                                    FieldStorage storage) {
+  FieldStorage const kept = resolved(storage, plan);
+  auto const strains = static_cast<index_t>(plan.strains.size());
+  index_t total = 4 * grid.cell_count() + strains * 3 * component_bytes(kept) * grid.node_count();
+  if (kept != FieldStorage::fp64) total += 24 * grid.node_count();
+  if (state_method(stiffness, settings) == SolverMethod::multigrid)
+    return total + Multigrid::bytes(grid, multigrid_settings(settings));
+  total += state_kernel_bytes(grid, settings, state_kernels(stiffness, settings));
+  switch (settings.precision) {
+    case Precision::fp64:
+      return total + Jacobi<double, double>::bytes(grid);
+    case Precision::fp32:
+      return total + Jacobi<float, float>::bytes(grid);
+    case Precision::mixed:
+      break;
+  }
+  return total + Jacobi<double, float>::bytes(grid);
+}
+
+namespace {
+
+template <class ExecutionSpace>
+NodalVector<double, typename ExecutionSpace::memory_space> in_place(
+    Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space> const& field, BoxGrid const& grid) {
+  return Kokkos::View<double* [3], Kokkos::LayoutLeft, typename ExecutionSpace::memory_space, Kokkos::MemoryUnmanaged>(
+      reinterpret_cast<double*>(field.data()), static_cast<std::size_t>(grid.node_count()));
+}
+
+}  // namespace
+
+template <class ExecutionSpace>
+void HomogenizationSolver<ExecutionSpace>::field(ExecutionSpace const& space, int strain,
+                                                 vector_type const& into) const {
+  auto const s = static_cast<std::size_t>(strain);
+  BRICKWORK_REQUIRE(strain >= 0 && s < fields_.size(), "HomogenizationSolver::field: strain ", strain, " of ",
+                    fields_.size());
+  BRICKWORK_REQUIRE(static_cast<index_t>(into.extent(0)) == grid_.node_count() && into.span_is_contiguous(),
+                    "HomogenizationSolver::field: a contiguous vector of ", grid_.node_count(),
+                    " nodes is needed; this one has ", into.extent(0));
+  detail::StoredField const stored{fields_[s].data(), grid_.node_count(), format_of(storage_), scales_[s]};
+  for_each("brickwork::HomogenizationSolver::field", space, grid_.dof_count(), detail::LoadField{stored, into.data()});
+}
+
+template <class ExecutionSpace>
+HomogenizationReport HomogenizationSolver<ExecutionSpace>::solve(ExecutionSpace const& space,
+                                                                 SolveOptions const& options) {
+  ScopedRegion const region("brickwork::HomogenizationSolver::solve");
+  if (changed_) solver_->update(space);
+  changed_ = false;
+  HomogenizationReport report;
+  index_t const dofs = grid_.dof_count();
+  for (std::size_t s = 0; s < fields_.size(); ++s) {
+    bool const direct = storage_ == FieldStorage::fp64;
+    vector_type const u = direct ? in_place<ExecutionSpace>(fields_[s], grid_) : work_;
+    if (cold_) {
+      Kokkos::deep_copy(space, u, 0.0);
+    } else if (!direct) {
+      field(space, static_cast<int>(s), u);
+    }
+    SolveResult const result = solver_->solve(space, plan_.strains[s], u, options);
+    report.iterations += result.iterations;
+    report.most_iterations = std::max(report.most_iterations, result.iterations);
+    report.true_residual = std::max(report.true_residual, result.true_relative_residual);
+    report.status = worse(report.status, result.status);
+    if (storage_ == FieldStorage::fp32) {
+      for_each("brickwork::HomogenizationSolver::store", space, dofs,
+               detail::StoreField<float>{u.data(), reinterpret_cast<float*>(fields_[s].data()), 1.0});
+    } else if (storage_ == FieldStorage::int16) {
+      double largest = 0;
+      Kokkos::parallel_reduce("brickwork::HomogenizationSolver::largest", range(space, dofs),
+                              detail::LargestComponent{u.data()}, Kokkos::Max<double>(largest));
+      scales_[s] = largest / 32767;
+      for_each("brickwork::HomogenizationSolver::store", space, dofs,
+               detail::StoreField<std::int16_t>{u.data(), reinterpret_cast<std::int16_t*>(fields_[s].data()),
+                                                largest > 0 ? 32767 / largest : 0.0});
+    }
+  }
+  cold_ = false;
+  fence(space, "brickwork::HomogenizationSolver::solve");
+  return report;
+}
+
+namespace {
+
+detail::StrainFields strain_fields(BoxGrid const& grid, Hex8Matrix const& stiffness) {
+  detail::StrainFields fields{};
+  for (std::size_t axis = 0; axis < 3; ++axis) fields.n[axis] = grid.cells()[axis];
+  detail::copy_blocks(parity_blocks(stiffness), fields.parity);
+  return fields;
+}
+
+double volume(BoxGrid const& grid) { return grid.lengths()[0] * grid.lengths()[1] * grid.lengths()[2]; }
+
+Vector6 unit_strain(std::size_t s) {
+  Vector6 strain{};
+  strain[s] = 1;
+  return strain;
+}
+
+}  // namespace
+
+template <class ExecutionSpace>
+detail::StrainFields HomogenizationSolver<ExecutionSpace>::fields() const {
+  detail::StrainFields all = strain_fields(grid_, stiffness_);
+  for (std::size_t s = 0; s < 6; ++s) {
+    StrainPlan::Unit const unit = plan_.single ? StrainPlan::Unit{s == 0 ? 0 : -1, 0} : plan_.unit[s];
+    if (unit.solve < 0) continue;
+    auto const index = static_cast<std::size_t>(unit.solve);
+    all.field[s].u = {fields_[index].data(), grid_.node_count(), format_of(storage_), scales_[index]};
+    all.field[s].turns = unit.turns;
+    all.field[s].set_strain(grid_.spacing(), plan_.single ? plan_.strains[0] : unit_strain(s));
+  }
+  return all;
+}
+
+// Sums of E_e d_s . K0 d_t over the cells for the fields s in `list`; t comes first where it is one of them.
+template <class ExecutionSpace>
+std::vector<double> HomogenizationSolver<ExecutionSpace>::energies(ExecutionSpace const& space, int t,
+                                                                   std::vector<int> const& list) {
+  detail::PairEnergies kernel{fields(), moduli_.data(), t, static_cast<int>(list.size()), {}};
+  std::copy(list.begin(), list.end(), kernel.list);
+  sum_each<6>("brickwork::HomogenizationSolver::tensor", space, grid_.cell_count(), kernel, workspace_,
+              StoreSums<6>{sums_.data()});
+  auto const host = Kokkos::create_mirror_view(sums_);
+  Kokkos::deep_copy(space, host, sums_);
+  fence(space, "brickwork::HomogenizationSolver::tensor");
+  std::vector<double> values;
+  for (std::size_t i = 0; i < list.size(); ++i) values.push_back(host(i) / volume(grid_));
+  return values;
+}
+
+template <class ExecutionSpace>
+Tensor6 HomogenizationSolver<ExecutionSpace>::tensor(ExecutionSpace const& space) {
+  Tensor6 c{};
+  if (plan_.single) {
+    Vector6 const& v = plan_.strains[0];
+    double squared = 0;
+    for (double component : v) squared += component * component;
+    double const energy = energies(space, 0, {0})[0];
+    for (std::size_t i = 0; i < 6; ++i)
+      for (std::size_t j = 0; j < 6; ++j) c[i][j] = energy * v[i] * v[j] / (squared * squared);
+    return c;
+  }
+  if (plan_.cubic) {
+    if (plan_.unit[0].solve >= 0) {
+      auto const normal = energies(space, 0, {0, 1});
+      for (std::size_t i = 0; i < 3; ++i)
+        for (std::size_t j = 0; j < 3; ++j) c[i][j] = i == j ? normal[0] : normal[1];
+    }
+    if (plan_.unit[3].solve >= 0) c[3][3] = c[4][4] = c[5][5] = energies(space, 3, {3})[0];
+    return c;
+  }
+  for (int t = 0; t < 6; ++t) {
+    if (plan_.unit[static_cast<std::size_t>(t)].solve < 0) continue;
+    std::vector<int> list{t};
+    for (int s = 0; s < t; ++s)
+      if (plan_.unit[static_cast<std::size_t>(s)].solve >= 0) list.push_back(s);
+    auto const column = energies(space, t, list);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      auto const s = static_cast<std::size_t>(list[i]);
+      c[s][static_cast<std::size_t>(t)] = c[static_cast<std::size_t>(t)][s] = column[i];
+    }
+  }
+  return c;
+}
+
+template <class ExecutionSpace>
+template <class Real>
+void HomogenizationSolver<ExecutionSpace>::sensitivity(ExecutionSpace const& space, Tensor6 const& derivative,
+                                                       double factor, CellField<Real, memory_space> const& out) {
+  BRICKWORK_REQUIRE(static_cast<index_t>(out.extent(0)) == grid_.cell_count(),
+                    "HomogenizationSolver::sensitivity: ", out.extent(0), " values; the grid has ", grid_.cell_count(),
+                    " cells");
+  double const scale = factor / volume(grid_);
+  bool add = false;
+  auto const launch = [&](int t, std::array<double, 6> const& weights) {
+    if (weights == std::array<double, 6>{}) return;
+    detail::PairSensitivity<Real> kernel{fields(), t, {}, add, out.data()};
+    for (std::size_t s = 0; s < 6; ++s) kernel.weight[s] = scale * weights[s];
+    for_each("brickwork::HomogenizationSolver::sensitivity", space, grid_.cell_count(), kernel);
+    add = true;
+  };
+  if (plan_.single) {
+    // d(v . C v) counts: the derivative's part along v v^T
+    Vector6 const& v = plan_.strains[0];
+    double squared = 0, along = 0;
+    for (std::size_t i = 0; i < 6; ++i) {
+      squared += v[i] * v[i];
+      for (std::size_t j = 0; j < 6; ++j) along += v[i] * derivative[i][j] * v[j];
+    }
+    launch(0, {along / (squared * squared), 0, 0, 0, 0, 0});
+  } else if (plan_.cubic) {
+    double same = 0, other = 0, shear = 0;
+    for (std::size_t i = 0; i < 3; ++i) {
+      shear += derivative[i + 3][i + 3];
+      for (std::size_t j = 0; j < 3; ++j) (i == j ? same : other) += derivative[i][j];
+    }
+    launch(0, {same, other, 0, 0, 0, 0});
+    launch(3, {0, 0, 0, shear, 0, 0});
+  } else {
+    for (std::size_t t = 0; t < 6; ++t) {
+      std::array<double, 6> weights{};
+      for (std::size_t s = 0; s <= t; ++s) {
+        weights[s] = s == t ? derivative[s][t] : derivative[s][t] + derivative[t][s];
+        BRICKWORK_REQUIRE(weights[s] == 0 || (plan_.unit[s].solve >= 0 && plan_.unit[t].solve >= 0),
+                          "HomogenizationSolver::sensitivity: the plan has no fields for C", s + 1, t + 1);
+      }
+      launch(static_cast<int>(t), weights);
+    }
+  }
+  if (!add) Kokkos::deep_copy(space, out, Real(0));
+}
+
+template <class ExecutionSpace>
+Kokkos::View<float*, typename ExecutionSpace::memory_space> HomogenizationSolver<ExecutionSpace>::scratch() const {
+  return solver_->scratch();
+}
+
+namespace {
+
+struct CheckModuli {
+  double const* moduli;
+  KOKKOS_FUNCTION void operator()(index_t cell, double* sums) const {
+    double const modulus = moduli[cell];
+    bool const right = modulus >= 0 && modulus < 1e300;
+    sums[0] += right ? 0 : 1;
+  }
+};
+struct LargestModulus {
+  double const* moduli;
+  KOKKOS_FUNCTION void operator()(index_t cell, double& largest) const { largest = math::max(largest, moduli[cell]); }
+};
+struct ScaleModuli {
+  double const* from;
+  double unit;
+  float* to;
+  KOKKOS_FUNCTION void operator()(index_t cell) const {
+    to[cell] = static_cast<float>(math::max(from[cell] / unit, 1e-9));
+  }
+};
+
+}  // namespace
+
+template <class ExecutionSpace>
+Tensor6 homogenized_tensor(ExecutionSpace const& space, BoxGrid const& grid,
+                           CellField<double const, typename ExecutionSpace::memory_space> const& moduli, double poisson,
+                           SolverSettings const& settings, HomogenizationReport* report) {
+  index_t const cells = grid.cell_count();
+  BRICKWORK_REQUIRE(static_cast<index_t>(moduli.extent(0)) == cells, "homogenized_tensor: ", moduli.extent(0),
+                    " moduli; the grid has ", cells, " cells");
+  SumWorkspace<ExecutionSpace> const workspace(space);
+  auto const wrong =
+      allocate<Kokkos::View<double*, typename ExecutionSpace::memory_space>>(space, "brickwork::homogenized_tensor", 1);
+  sum_each<1>("brickwork::homogenized_tensor::check", space, cells, CheckModuli{moduli.data()}, workspace,
+              StoreSums<1>{wrong.data()});
+  auto const host = Kokkos::create_mirror_view(wrong);
+  Kokkos::deep_copy(space, host, wrong);
+  double unit = 0;
+  Kokkos::parallel_reduce("brickwork::homogenized_tensor::largest", range(space, cells), LargestModulus{moduli.data()},
+                          Kokkos::Max<double>(unit));
+  fence(space, "brickwork::homogenized_tensor::check");
+  BRICKWORK_REQUIRE(host(0) == 0, "homogenized_tensor: ", host(0),
+                    " moduli are negative or not finite; they must lie in [0, 1e300)");
+  BRICKWORK_REQUIRE(unit > 0, "homogenized_tensor: the cell is empty: all moduli are zero");
+  HomogenizationSolver<ExecutionSpace> solver(
+      space, grid, hex8_stiffness(elasticity_matrix(IsotropicMaterial{1.0, poisson}), grid.spacing()),
+      full_strain_plan(), settings);
+  for_each("brickwork::homogenized_tensor::scale", space, cells,
+           ScaleModuli{moduli.data(), unit, solver.moduli().data()});
+  solver.moduli_changed();
+  HomogenizationReport const solved = solver.solve(space, {settings.tolerance, settings.max_iterations});
+  if (report) *report = solved;
+  if (!report && solved.status != SolveStatus::converged)
+    throw Error("homogenized_tensor: a solve " + to_string(solved.status) + " at a residual of " +
+                std::to_string(solved.true_residual));
+  Tensor6 c = solver.tensor(space);
+  for (auto& row : c)
+    for (double& entry : row) entry *= unit;
+  return c;
+}
+
+#define BRICKWORK_INSTANTIATE(SPACE)                                                                             \
+  template class HomogenizationSolver<SPACE>;                                                                    \
+  template void HomogenizationSolver<SPACE>::sensitivity<float>(SPACE const&, Tensor6 const&, double,            \
+                                                                CellField<float, SPACE::memory_space> const&);   \
+  template void HomogenizationSolver<SPACE>::sensitivity<double>(SPACE const&, Tensor6 const&, double,           \
+                                                                 CellField<double, SPACE::memory_space> const&); \
+  template Tensor6 homogenized_tensor<SPACE>(SPACE const&, BoxGrid const&,                                       \
+                                             CellField<double const, SPACE::memory_space> const&, double,        \
+                                             SolverSettings const&, HomogenizationReport*);
+BRICKWORK_FOR_EACH_EXECUTION_SPACE(BRICKWORK_INSTANTIATE)
+#undef BRICKWORK_INSTANTIATE
+
+}  // namespace brickwork
