@@ -14,17 +14,19 @@
 #include "brickwork/core/check.hpp"
 #include "brickwork/core/config.hpp"
 #include "brickwork/io/atomic_file.hpp"
+#include "byte_source.hpp"
+#include "check_image.hpp"
 #include "format.hpp"
 
 #if BRICKWORK_HAS_HDF5()
-#include <hdf5.h>
+#include "hdf5.hpp"
 #endif
 
 namespace brickwork {
 
-namespace {
+namespace detail {
 
-void check(ImageGeometry const& geometry, std::vector<ImageField> const& fields) {
+void check_image(ImageGeometry const& geometry, std::vector<ImageField> const& fields) {
   double cells = 1;
   for (int axis = 0; axis < 3; ++axis) {
     // VTK extents are 32-bit.
@@ -47,6 +49,10 @@ void check(ImageGeometry const& geometry, std::vector<ImageField> const& fields)
                       geometry.cells[0], " x ", geometry.cells[1], " x ", geometry.cells[2], " = ", count, " cells");
   }
 }
+
+}  // namespace detail
+
+namespace {
 
 // Base64 of a stream of bytes that arrives in pieces.
 class Base64Writer {
@@ -103,13 +109,6 @@ class Base64Writer {
   unsigned char group_[3] = {0, 0, 0};
   int pending_ = 0;
 };
-
-bool little_endian() {
-  std::uint16_t const one = 1;
-  unsigned char first = 0;
-  std::memcpy(&first, &one, 1);
-  return first == 1;
-}
 
 std::string xml_escape(std::string const& text) {
   std::string escaped;
@@ -185,7 +184,7 @@ std::vector<std::uint8_t> quantize_density(float const* density, index_t size) {
 }
 
 void write_vti(std::string const& path, ImageGeometry const& geometry, std::vector<ImageField> const& fields) {
-  check(geometry, fields);
+  detail::check_image(geometry, fields);
   AtomicFile file(path);
   std::ostream& out = file.stream();
   std::string extent;
@@ -194,9 +193,10 @@ void write_vti(std::string const& path, ImageGeometry const& geometry, std::vect
     return detail::format_double(v[0]) + " " + detail::format_double(v[1]) + " " + detail::format_double(v[2]);
   };
   out << "<?xml version=\"1.0\"?>\n<VTKFile type=\"ImageData\" version=\"1.0\" byte_order=\""
-      << (little_endian() ? "LittleEndian" : "BigEndian") << "\" header_type=\"UInt64\">\n<ImageData WholeExtent=\""
-      << extent << "\" Origin=\"" << triple(geometry.origin) << "\" Spacing=\"" << triple(geometry.spacing)
-      << "\">\n<Piece Extent=\"" << extent << "\">\n<CellData Scalars=\"" << xml_escape(fields.front().name) << "\">\n";
+      << (detail::little_endian() ? "LittleEndian" : "BigEndian")
+      << "\" header_type=\"UInt64\">\n<ImageData WholeExtent=\"" << extent << "\" Origin=\"" << triple(geometry.origin)
+      << "\" Spacing=\"" << triple(geometry.spacing) << "\">\n<Piece Extent=\"" << extent << "\">\n<CellData Scalars=\""
+      << xml_escape(fields.front().name) << "\">\n";
   for (ImageField const& field : fields) {
     out << "<DataArray type=\"" << (field.float32 ? "Float32" : "UInt8") << "\" Name=\"" << xml_escape(field.name)
         << "\" format=\"binary\">\n";
@@ -221,63 +221,70 @@ void write_vti(std::string const& path, ImageGeometry const& geometry, std::vect
   file.commit();
 }
 
+void write_npy(std::string const& path, ImageGeometry const& geometry, ImageField const& field) {
+  detail::check_image(geometry, {field});
+  Index3 const& n = geometry.cells;
+  std::string header = "{'descr': '" +
+                       std::string(field.uint8               ? "|u1"
+                                   : detail::little_endian() ? "<f4"
+                                                             : ">f4") +
+                       "', 'fortran_order': False, 'shape': (" + std::to_string(n[2]) + ", " + std::to_string(n[1]) +
+                       ", " + std::to_string(n[0]) + "), }";
+  // Magic, version and length are 10 bytes; the values begin at a multiple of 64 so that they can be mapped.
+  header.append(63 - (10 + header.size()) % 64, ' ');
+  header += '\n';
+  AtomicFile file(path);
+  char const start[] = {'\x93',
+                        'N',
+                        'U',
+                        'M',
+                        'P',
+                        'Y',
+                        1,
+                        0,
+                        static_cast<char>(header.size() & 0xff),
+                        static_cast<char>(header.size() >> 8)};
+  file.stream().write(start, sizeof(start));
+  file.stream() << header;
+  auto const write = [&](auto const& source, std::size_t value_bytes) {
+    for_each_slab_of(n, source, [&](Slab const& slab, void const* values) {
+      file.stream().write(static_cast<char const*>(values),
+                          static_cast<std::streamsize>(static_cast<std::size_t>(slab.count()) * value_bytes));
+      file.check();
+    });
+  };
+  if (field.float32) {
+    write(field.float32, sizeof(float));
+  } else {
+    write(field.uint8, sizeof(std::uint8_t));
+  }
+  file.commit();
+}
+
 #if BRICKWORK_HAS_HDF5()
 
 namespace {
 
-// An HDF5 identifier that closes itself.
-class Handle {
- public:
-  Handle(hid_t id, herr_t (*closer)(hid_t), std::string const& path) : id_(id), close_(closer) {
-    if (id < 0) throw Error("cannot write '" + path + "': HDF5 failed (no space left, or no permission?)");
-  }
-  ~Handle() {
-    if (id_ >= 0) close_(id_);
-  }
-  Handle(Handle const&) = delete;
-  Handle& operator=(Handle const&) = delete;
-  operator hid_t() const { return id_; }
-  bool close() { return close_(std::exchange(id_, -1)) >= 0; }
+using detail::Hdf5Handle;
+using detail::QuietHdf5;
 
- private:
-  hid_t id_;
-  herr_t (*close_)(hid_t);
-};
-
-// HDF5 prints its error stack by default; we report one line instead. Restored, since the library belongs to the caller
-// too.
-class QuietHdf5 {
- public:
-  QuietHdf5() {
-    H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  }
-  ~QuietHdf5() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
-  QuietHdf5(QuietHdf5 const&) = delete;
-  QuietHdf5& operator=(QuietHdf5 const&) = delete;
-
- private:
-  H5E_auto2_t function_ = nullptr;
-  void* data_ = nullptr;
-};
-
-void require(bool good, std::string const& path) {
-  if (!good) throw Error("cannot write '" + path + "': HDF5 failed (no space left?)");
+void require(bool good, std::string const& failure) {
+  if (!good) throw Error(failure);
 }
 
 void write_attribute(hid_t group, char const* name, hid_t file_type, hid_t memory_type, hsize_t size,
-                     void const* values, std::string const& path) {
-  Handle const space(H5Screate_simple(1, &size, nullptr), H5Sclose, path);
-  Handle const attribute(H5Acreate2(group, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, path);
-  require(H5Awrite(attribute, memory_type, values) >= 0, path);
+                     void const* values, std::string const& failure) {
+  Hdf5Handle const space(H5Screate_simple(1, &size, nullptr), H5Sclose, failure);
+  Hdf5Handle const attribute(H5Acreate2(group, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, failure);
+  require(H5Awrite(attribute, memory_type, values) >= 0, failure);
 }
 
-void write_string_attribute(hid_t group, char const* name, std::string const& text, std::string const& path) {
-  Handle const type(H5Tcopy(H5T_C_S1), H5Tclose, path);
-  require(H5Tset_size(type, text.size()) >= 0 && H5Tset_strpad(type, H5T_STR_NULLPAD) >= 0, path);
-  Handle const space(H5Screate(H5S_SCALAR), H5Sclose, path);
-  Handle const attribute(H5Acreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, path);
-  require(H5Awrite(attribute, type, text.c_str()) >= 0, path);
+void write_string_attribute(hid_t group, char const* name, std::string const& text, std::string const& failure) {
+  Hdf5Handle const type(H5Tcopy(H5T_C_S1), H5Tclose, failure);
+  require(H5Tset_size(type, text.size()) >= 0 && H5Tset_strpad(type, H5T_STR_NULLPAD) >= 0, failure);
+  Hdf5Handle const space(H5Screate(H5S_SCALAR), H5Sclose, failure);
+  Hdf5Handle const attribute(H5Acreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, failure);
+  require(H5Awrite(attribute, type, text.c_str()) >= 0, failure);
 }
 
 // Sample points per axis: the cell centres, or both faces of an only cell.
@@ -313,7 +320,7 @@ hsize_t to_hsize(index_t n) { return static_cast<hsize_t>(n); }
 
 template <class Value>
 void write_field(hid_t group, ImageGeometry const& geometry, std::string const& name, CellSource<Value> const& source,
-                 int deflate, std::string const& path) {
+                 int deflate, std::string const& failure) {
   Index3 const& cells = geometry.cells;
   Index3 const all = samples(geometry);
   Index3 const extent = slab_extent(cells, slab_bytes / static_cast<index_t>(sizeof(Value)));
@@ -322,16 +329,17 @@ void write_field(hid_t group, ImageGeometry const& geometry, std::string const& 
     dims[2 - axis] = to_hsize(all[axis]);
     chunk[2 - axis] = to_hsize(cells[axis] == 1 ? 2 : extent[axis]);
   }
-  Handle const space(H5Screate_simple(3, dims, nullptr), H5Sclose, path);
-  Handle const properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, path);
-  require(H5Pset_chunk(properties, 3, chunk) >= 0, path);
+  Hdf5Handle const space(H5Screate_simple(3, dims, nullptr), H5Sclose, failure);
+  Hdf5Handle const properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, failure);
+  require(H5Pset_chunk(properties, 3, chunk) >= 0, failure);
   if (deflate > 0) {
-    require(H5Pset_shuffle(properties) >= 0 && H5Pset_deflate(properties, static_cast<unsigned>(deflate)) >= 0, path);
+    require(H5Pset_shuffle(properties) >= 0 && H5Pset_deflate(properties, static_cast<unsigned>(deflate)) >= 0,
+            failure);
   }
   bool const is_float = std::is_same_v<Value, float>;
-  Handle set(H5Dcreate2(group, name.c_str(), is_float ? H5T_IEEE_F32LE : H5T_STD_U8LE, space, H5P_DEFAULT, properties,
-                        H5P_DEFAULT),
-             H5Dclose, path);
+  Hdf5Handle set(H5Dcreate2(group, name.c_str(), is_float ? H5T_IEEE_F32LE : H5T_STD_U8LE, space, H5P_DEFAULT,
+                            properties, H5P_DEFAULT),
+                 H5Dclose, failure);
   std::vector<Value> repeated;
   for_each_slab_of(cells, source, [&](Slab const& slab, Value const* values) {
     Index3 slab_samples = slab.cells;
@@ -345,12 +353,12 @@ void write_field(hid_t group, ImageGeometry const& geometry, std::string const& 
       start[2 - axis] = to_hsize(slab.first[axis]);
       count[2 - axis] = to_hsize(slab_samples[axis]);
     }
-    Handle const memory(H5Screate_simple(3, count, nullptr), H5Sclose, path);
-    require(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, nullptr, count, nullptr) >= 0, path);
+    Hdf5Handle const memory(H5Screate_simple(3, count, nullptr), H5Sclose, failure);
+    require(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, nullptr, count, nullptr) >= 0, failure);
     require(H5Dwrite(set, is_float ? H5T_NATIVE_FLOAT : H5T_NATIVE_UCHAR, memory, space, H5P_DEFAULT, values) >= 0,
-            path);
+            failure);
   });
-  require(set.close(), path);
+  require(set.close(), failure);
 }
 
 }  // namespace
@@ -359,14 +367,15 @@ bool vtkhdf_available() { return true; }
 
 void write_vtkhdf(std::string const& path, ImageGeometry const& geometry, std::vector<ImageField> const& fields,
                   int deflate) {
-  check(geometry, fields);
+  detail::check_image(geometry, fields);
   check_deflate(deflate);
   QuietHdf5 const quiet;
   std::string const temporary = path + ".part";
+  std::string const failure = "cannot write '" + path + "': HDF5 failed (no space left, or no permission?)";
   try {
-    Handle file(H5Fcreate(temporary.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose, path);
+    Hdf5Handle file(H5Fcreate(temporary.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose, failure);
     {
-      Handle const root(H5Gcreate2(file, "VTKHDF", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose, path);
+      Hdf5Handle const root(H5Gcreate2(file, "VTKHDF", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose, failure);
       int const version[2] = {1, 0};
       int extent[6];
       Vec3 origin = geometry.origin;
@@ -376,22 +385,25 @@ void write_vtkhdf(std::string const& path, ImageGeometry const& geometry, std::v
         if (geometry.cells[axis] > 1) origin[axis] += 0.5 * geometry.spacing[axis];
       }
       double const direction[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-      write_attribute(root, "Version", H5T_STD_I32LE, H5T_NATIVE_INT, 2, version, path);
-      write_string_attribute(root, "Type", "ImageData", path);
-      write_attribute(root, "WholeExtent", H5T_STD_I32LE, H5T_NATIVE_INT, 6, extent, path);
-      write_attribute(root, "Origin", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 3, origin.data(), path);
-      write_attribute(root, "Spacing", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 3, geometry.spacing.data(), path);
-      write_attribute(root, "Direction", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 9, direction, path);
-      Handle const point_data(H5Gcreate2(root, "PointData", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose, path);
+      write_attribute(root, "Version", H5T_STD_I32LE, H5T_NATIVE_INT, 2, version, failure);
+      write_string_attribute(root, "Type", "ImageData", failure);
+      write_attribute(root, "WholeExtent", H5T_STD_I32LE, H5T_NATIVE_INT, 6, extent, failure);
+      write_attribute(root, "Origin", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 3, origin.data(), failure);
+      write_attribute(root, "Spacing", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 3, geometry.spacing.data(), failure);
+      hsize_t const cells[3] = {to_hsize(geometry.cells[0]), to_hsize(geometry.cells[1]), to_hsize(geometry.cells[2])};
+      write_attribute(root, detail::vtkhdf_cells_attribute, H5T_STD_U64LE, H5T_NATIVE_HSIZE, 3, cells, failure);
+      write_attribute(root, "Direction", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 9, direction, failure);
+      Hdf5Handle const point_data(H5Gcreate2(root, "PointData", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose,
+                                  failure);
       for (ImageField const& field : fields) {
         if (field.float32) {
-          write_field(point_data, geometry, field.name, field.float32, deflate, path);
+          write_field(point_data, geometry, field.name, field.float32, deflate, failure);
         } else {
-          write_field(point_data, geometry, field.name, field.uint8, deflate, path);
+          write_field(point_data, geometry, field.name, field.uint8, deflate, failure);
         }
       }
     }
-    require(file.close(), path);
+    require(file.close(), failure);
   } catch (...) {
     std::error_code ignored;
     std::filesystem::remove(temporary, ignored);

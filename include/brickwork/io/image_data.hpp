@@ -13,7 +13,8 @@
 //   holds the cell values as *point data at the cell centres*: nx x ny x nz points from origin + spacing / 2. Contours
 //   and volume rendering work on it as it is. density.vti holds true cell data.
 // - An axis of a single point crashes VTK 9.1 or fails in all versions, so an axis with one cell is sampled twice, on
-//   the cell's two faces.
+//   the cell's two faces. The attribute BrickworkCells of the group VTKHDF holds the cells per axis (nx, ny, nz), by
+//   which read_voxel_image() tells such an axis from one of two cells.
 // - Several steps in one file (VTKHDF 2) need a fourth dimension, which VTK before 9.3 (ParaView before 5.12) takes for
 //   components and cannot open, and which later versions cannot open while the file holds one step. So every frame is a
 //   VTKHDF 1.0 file of its own, and density.vtkhdf.series is the JSON list with which ParaView (5.10 and later) shows
@@ -101,6 +102,10 @@ void quantize_density(float const* density, index_t size, std::uint8_t* quantize
 /// \throws InputError for a geometry that is not positive, for no field, or for a field whose size is not nx ny nz
 /// \throws Error where the file cannot be written
 void write_vti(std::string const& path, ImageGeometry const& geometry, std::vector<ImageField> const& fields);
+
+/// Writes a NumPy array (.npy, format 1.0) of float32 or uint8: shape (nz, ny, nx) in C order, so array[k, j, i] is
+/// cell (i, j, k). Origin and spacing are not kept. The file appears whole or not at all. \throws as write_vti
+void write_npy(std::string const& path, ImageGeometry const& geometry, ImageField const& field);
 
 /// Whether this build can write VTKHDF files (it was configured with HDF5).
 bool vtkhdf_available();
