@@ -305,7 +305,7 @@ index_t write_stl(std::string const& path, ImageGeometry const& geometry, ImageF
       auto const column = [&](index_t i) {
         unsigned solid = 0;
         for (unsigned row = 0; row < 4; ++row) {
-          solid |= static_cast<unsigned>(static_cast<double>(rows[row][i]) >= options.level) << 2 * row;
+          solid |= static_cast<unsigned>(static_cast<double>(rows[row][i]) > options.level) << 2 * row;
         }
         return solid;
       };

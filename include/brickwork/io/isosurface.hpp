@@ -4,7 +4,7 @@
 // The field is taken as piecewise linear on Kuhn's subdivision (six tetrahedra a cube, the same in every cube) of the
 // grid of cell centres, to which the planes of the box's faces are added: a value there is the mean of the cells on
 // both sides of the face, one of which is the neighbour across the period. The surface is the boundary of the set where
-// that function is at least the level, within the box. So it is closed by construction, flat on the faces of the box
+// that function is above the level, within the box. So it is closed by construction, flat on the faces of the box
 // (the caps), and its vertices on opposite faces match bit for bit; without caps it is the part inside the box, whose
 // copies join into one periodic surface.
 //
@@ -25,7 +25,7 @@
 namespace brickwork {
 
 struct IsosurfaceOptions {
-  double level = 0.5;     ///< solid is where the field is at least this, in the field's own values (127.5 for uint8)
+  double level = 0.5;     ///< solid is where the field is above this, in the field's own values (127.5 for uint8)
   Index3 tiles{1, 1, 1};  ///< copies of the cell along each axis, in one surface without walls between them
   bool caps = true;       ///< close the surface where the solid meets the faces of the box; false: open and periodic
   index_t most_triangles = 4294967295;  ///< an error beyond; an STL holds no more than 2^32 - 1
