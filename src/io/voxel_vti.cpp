@@ -134,6 +134,14 @@ std::vector<double> numbers(InputFile const& file, Tag const& tag, std::string c
   return values;
 }
 
+index_t whole_number(InputFile const& file, Tag const& tag, std::string const& name, std::string const& missing = "") {
+  double const value = numbers(file, tag, name, 1, missing)[0];
+  if (!(value >= 0 && value < 9e15 && value == std::floor(value))) {
+    file.fail(tag.name + " has the " + name + " '" + attribute(tag, name) + "'");
+  }
+  return static_cast<index_t>(value);
+}
+
 // First sample and samples per axis.
 struct Extent {
   Index3 first{};
@@ -232,11 +240,11 @@ Header scan(InputFile& file) {
       Array array;
       array.field.name = attribute(tag, "Name");
       array.field.cell_data = section == "CellData";
-      array.field.components = static_cast<index_t>(numbers(file, tag, "NumberOfComponents", 1, "1")[0]);
+      array.field.components = whole_number(file, tag, "NumberOfComponents", "1");
       array.piece = header.pieces.size() - 1;
       array.type = attribute(tag, "type");
       array.format = attribute(tag, "format", "ascii");
-      if (array.format == "appended") array.position = static_cast<index_t>(numbers(file, tag, "offset", 1)[0]);
+      if (array.format == "appended") array.position = whole_number(file, tag, "offset");
       header.arrays.push_back(array);
       if (!tag.empty) inside_array = 1;
     } else if (tag.name == "AppendedData") {

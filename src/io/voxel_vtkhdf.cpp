@@ -154,8 +154,7 @@ VoxelImage read(std::string const& path, VoxelImageOptions const& options, std::
   }
   if (lead == 1) start[0] = dims[0] - 1;  // the last step
   Hdf5Handle const space(H5Dget_space(set), H5Sclose, failure);
-  auto const size = static_cast<hsize_t>(count);
-  Hdf5Handle const memory(H5Screate_simple(1, &size, nullptr), H5Sclose, failure);
+  Hdf5Handle const memory(H5Screate_simple(static_cast<int>(run.size()), run.data(), nullptr), H5Sclose, failure);
   image.values.resize(static_cast<std::size_t>(count));
   if (H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, run.data(), nullptr) < 0 ||
       H5Dread(set, H5T_NATIVE_FLOAT, memory, space, H5P_DEFAULT, image.values.data()) < 0) {

@@ -267,6 +267,8 @@ TEST_CASE("damaged or unsuitable VTK images are refused with a reason") {
   CHECK(contains(message(vti("", cell_array(binary, encode_base64(word(6, 4) + "123")))), "base64 data end early"));
   CHECK(contains(message(vti("", cell_array(binary, "BgAAAA=A"))), "base64 data are damaged"));
   CHECK(contains(message(vti("", cell_array(binary, ""))), "no data"));
+  CHECK(contains(message(vti("", cell_array(ascii + " NumberOfComponents=\"1e300\"", "0"))),
+                 "NumberOfComponents '1e300'"));
   CHECK(contains(
       message(vti("", "<CellData><DataArray type=\"UInt8\" Name=\"a\" format=\"appended\" offset=\"0\"/></CellData>")),
       "no data"));
@@ -615,7 +617,7 @@ TEST_CASE("images that VTK and NumPy wrote", "[.files]") {
     double shift = 0;
     in >> name >> options.field >> n[0] >> n[1] >> n[2] >> origin[0] >> origin[1] >> origin[2] >> spacing[0] >>
         spacing[1] >> spacing[2] >> shift;
-    REQUIRE(in);
+    REQUIRE(!in.fail());
     if (options.field == "-") options.field.clear();
     INFO(line);
     ++files;
