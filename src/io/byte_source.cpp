@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <limits>
@@ -130,6 +131,8 @@ std::optional<double> parse_number(std::string const& text) {
   std::istringstream in(std::string(begin, end));
   in.imbue(std::locale::classic());
   if (in >> value && in.peek() == std::istringstream::traits_type::eof()) return value;
+  // The stream's word for a number out of range.
+  if (std::abs(value) == std::numeric_limits<double>::max()) return std::numeric_limits<double>::infinity();
   std::string word(*begin == '-' ? begin + 1 : begin, end);
   for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   if (word == "nan") return std::numeric_limits<double>::quiet_NaN();

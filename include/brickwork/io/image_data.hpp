@@ -38,8 +38,8 @@ struct ImageGeometry {
   Vec3 spacing{};
 };
 
-/// Writes the values of the cells [first, first + count), x fastest, to `values`. Called with ascending, adjoining
-/// runs.
+/// Writes the values of the cells [first, first + count), x fastest, to `values`. The writers here call it with
+/// ascending, adjoining runs; write_stl() (isosurface.hpp) comes back to planes.
 template <class Value>
 using CellSource = std::function<void(index_t first, index_t count, Value* values)>;
 
