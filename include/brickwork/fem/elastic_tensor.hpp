@@ -6,7 +6,6 @@
 #pragma once
 
 #include <array>
-#include <string>
 
 #include "brickwork/core/types.hpp"
 
@@ -29,7 +28,7 @@ struct EngineeringConstants {
   double zener = 0;  ///< 2 C44 / (C11 - C12) of the means over the axes; 1 is isotropic
 };
 
-/// \throws InputError for a tensor that is not finite, or whose compliance does not exist
+/// \throws InputError for a tensor that is not finite or not positive definite: its compliance does not exist
 EngineeringConstants engineering_constants(Tensor6 const& tensor);
 
 /// The compliance S = C^-1. \throws InputError as engineering_constants()
@@ -40,11 +39,12 @@ Tensor6 compliance_tensor(Tensor6 const& tensor);
 double directional_young(Tensor6 const& tensor, Vec3 const& direction);
 
 /// Upper Hashin-Shtrikman bounds of a porous isotropic material at a solid fraction in [0, 1].
+/// \throws InputError for a modulus, Poisson's ratio or fraction out of range
 /// Source: Hashin and Shtrikman, 1963, with void as the second phase.
 double hashin_shtrikman_bulk(double young, double poisson, double fraction);
 double hashin_shtrikman_shear(double young, double poisson, double fraction);
 
-/// The eigenvalues of the symmetric part, ascending.
+/// The eigenvalues of the symmetric part, ascending. \throws InputError for a tensor that is not finite
 Vector6 tensor_eigenvalues(Tensor6 const& tensor);
 
 }  // namespace brickwork
