@@ -39,12 +39,14 @@ struct FilterTotals {
 }  // namespace detail
 
 template <class ExecutionSpace, class Real>
-void ConeFilter<ExecutionSpace, Real>::set_radius(ExecutionSpace const& space, double radius, bool in_lengths) {
+void ConeFilter<ExecutionSpace, Real>::set_radius(ExecutionSpace const& space, double radius, bool in_lengths,
+                                                  FilterKernel kernel) {
   BRICKWORK_REQUIRE(std::isfinite(radius) && radius >= 0, "filter: radius ", radius,
                     "; a finite radius of at least 0 is needed");
-  if (radius == radius_ && in_lengths == in_lengths_) return;
+  if (radius == radius_ && in_lengths == in_lengths_ && kernel == kernel_) return;
   radius_ = radius;
   in_lengths_ = in_lengths;
+  kernel_ = kernel;
   Index3 const n = grid_.cells();
   Vec3 const unit = in_lengths ? grid_.spacing() : Vec3{1, 1, 1};
   Index3 reach{};
@@ -56,8 +58,12 @@ void ConeFilter<ExecutionSpace, Real>::set_radius(ExecutionSpace const& space, d
   }
   auto const weight_at = [&](index_t i, index_t j, index_t k) {
     double const x = unit[0] * double(i), y = unit[1] * double(j), z = unit[2] * double(k);
-    double const weight = radius - std::sqrt(x * x + y * y + z * z);
-    if (weight > 0) return weight;
+    double const distance = std::sqrt(x * x + y * y + z * z);
+    if (distance < radius && kernel == FilterKernel::linear) return radius - distance;
+    if (distance < radius) {
+      double const q = distance / radius, rest = 1 - q;
+      return rest * rest * rest * (1 + 3 * q);  // 1 - 6 q^2 + 8 q^3 - 3 q^4, without cancellation at q = 1
+    }
     return i == 0 && j == 0 && k == 0 ? 1.0 : 0.0;  // radius 0: the identity
   };
   std::vector<index_t> offsets;

@@ -32,7 +32,7 @@ template <class ExecutionSpace>
 class SumWorkspace {
  public:
   static constexpr index_t max_teams = 1024;
-  static constexpr int max_sums = 8;
+  static constexpr int max_sums = 16;
   using memory_space = typename ExecutionSpace::memory_space;
 
   SumWorkspace() = default;

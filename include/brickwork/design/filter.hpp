@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cone (linear hat) density filter on a box grid, matrix-free, and its exact transpose.
+// Density filter with a radial kernel on a box grid, matrix-free, and its exact transpose.
 //
-// (H x)_i = sum_j w_ij x_j / W_i,  w_ij = max(0, radius - |distance of the cell centres|),  W_i = sum over the
-// neighbours that exist. Nothing is stored per cell: W_i depends only on how near a cell is to each face, so a small
-// table holds it.
+// (H x)_i = sum_j w_ij x_j / W_i,  w_ij a function of the distance of the cell centres that vanishes at the radius: a
+// cone (linear hat), max(0, radius - distance), or a quartic spline.  W_i = sum over the neighbours that exist. Across
+// a periodic axis every image within the radius is a neighbour. Nothing is stored per cell: W_i depends only on how
+// near a cell is to each face, so a small table holds it.
 #pragma once
 
 #include "brickwork/core/fields.hpp"
+#include "brickwork/design/filter_kernel.hpp"
 #include "brickwork/mesh/box_grid.hpp"
 
 namespace brickwork {
@@ -41,8 +43,10 @@ class ConeFilter {
   /// radius changes.
   ///
   /// \param radius     in cells (distances count cells along every axis), or in lengths with `in_lengths`
+  /// \param kernel     the weight as a function of the distance
   /// \throws InputError for a negative or non-finite radius
-  void set_radius(ExecutionSpace const& space, double radius, bool in_lengths = false);
+  void set_radius(ExecutionSpace const& space, double radius, bool in_lengths = false,
+                  FilterKernel kernel = FilterKernel::linear);
 
   /// out = H in; extents (cells), no overlap. Bitwise repeatable.
   /// \throws InputError before set_radius(), and for fields that do not fit the grid
@@ -62,6 +66,7 @@ class ConeFilter {
   BoxGrid grid_;
   double radius_ = -1;
   bool in_lengths_ = false;
+  FilterKernel kernel_ = FilterKernel::linear;
   detail::FilterStencil<Real> stencil_{};
   Kokkos::View<index_t*, memory_space> offsets_;  // x, y, z of each neighbour
   Kokkos::View<Real*, memory_space> weights_;

@@ -13,7 +13,7 @@ namespace brickwork {
 
 enum class StartDensity {
   randc,   ///< a random trigonometric series, smooth and periodic, seeded
-  random,  ///< independent values per cell, seeded
+  random,  ///< independent values per cell, seeded: gray noise, uniform numbers shifted to the mean and cut off
   gyroid,
   schwarz_p,
   diamond,
@@ -28,21 +28,24 @@ StartDensity start_density_from_string(std::string const& name);
 
 struct StartSettings {
   StartDensity kind = StartDensity::randc;
-  std::uint64_t seed = 1;  ///< same seed, same density, whatever the backend
+  std::uint64_t seed = 1;  ///< same seed, same density; on another backend to rounding
   int waves = 3;           ///< randc: highest wave number along an axis, 1 .. 8
-  int periods = 1;         ///< surfaces: repetitions along an axis, >= 1
+  int periods = 1;         ///< surfaces: repetitions along an axis, >= 1, of two cells at least
   double mean = 0.3;       ///< of the density, in (0, 1): a level of the series or surface is chosen to that end
   double lower = 1e-3;     ///< least and largest density
   double upper = 1;
-  double width = 0.1;  ///< of the transition between solid and void: fraction of the level's range; 0 = sharp
+  /// Of the linear transition between solid and void, as a fraction of the range of the series or surface, in [0, 1];
+  /// 0 = sharp.
+  double width = 0.1;
   bool sheet = false;  ///< surfaces: solid on both sides of the surface (a sheet) instead of on one
 };
 
-/// Fills `density`, extent (cells), values in [lower, upper] with the mean asked for to 1e-6 (or as nearly as a sharp
-/// level allows). Waits for `space`.
+/// Fills `density`, extent (cells), values in [lower, upper], and returns its mean: the one asked for to 1e-6, or as
+/// nearly as a sharp level comes, between two cells that symmetry or periods make equal. The series and surfaces span
+/// the box, whatever its sides. Bitwise repeatable. Waits for `space`.
 /// \throws InputError for settings out of range
 template <class ExecutionSpace, class Real>
-void start_density(ExecutionSpace const& space, BoxGrid const& grid, StartSettings const& settings,
-                   CellField<Real, typename ExecutionSpace::memory_space> const& density);
+double start_density(ExecutionSpace const& space, BoxGrid const& grid, StartSettings const& settings,
+                     CellField<Real, typename ExecutionSpace::memory_space> const& density);
 
 }  // namespace brickwork

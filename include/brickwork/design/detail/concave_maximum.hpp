@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Maximum of a concave function of a few nonnegative variables, by a safeguarded Newton method. Host only.
+//
+// Only first and second derivatives are asked for: near the maximum the function's own differences drown in rounding
+// long before its gradient does. A step follows the Newton direction of the variables that are not held at 0 and is
+// taken where the slope along it has not turned by more than a quarter of what it was; else the maximum along it is
+// closed in upon. Second derivatives need not be continuous.
+// Source: Bertsekas, Projected Newton methods for optimization problems with simple constraints, 1982.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace brickwork::detail {
+
+template <int M>
+class ConcaveMaximum {
+ public:
+  using Point = std::array<double, M>;
+  struct Derivatives {
+    Point gradient{};
+    std::array<Point, M> curvature{};  ///< minus the second derivatives: positive semidefinite
+  };
+
+  Point point{};        ///< start on entry, the maximum after search(); none negative
+  int evaluations = 0;  ///< calls of the function
+
+  /// \param tolerance   of the gradient, in variables that are not held at 0
+  /// \param resolution  of a variable, relative to 1 + its value: no shorter step is tried
+  ConcaveMaximum(double tolerance, double resolution) : tolerance_(tolerance), resolution_(resolution) {}
+
+  /// \param evaluate  callable as evaluate(Point const&), returns Derivatives
+  /// \return whether the tolerance was met, within a factor of 100 where the resolution ended the search
+  template <class Evaluate>
+  bool search(Evaluate const& evaluate) {
+    Derivatives here = at(evaluate, point);
+    while (residual(here) > tolerance_) {
+      Point const step = direction(here);
+      double const slope = dot(here.gradient, step);
+      double low = 0, slope_low = slope, length = 1, high = 0;
+      for (;;) {
+        if (evaluations >= most_evaluations) return false;
+        if (!(slope > 0) || is_short(step, length)) return residual(here) <= 100 * tolerance_;
+        Point trial{};
+        for (int i = 0; i < M; ++i) trial[i] = std::max(0.0, point[i] + length * step[i]);
+        Derivatives const next = at(evaluate, trial);
+        double const slope_next = dot(next.gradient, step);
+        if (std::abs(slope_next) <= slope / 4 || (slope_next > 0 && (high == 0 || is_short(step, high - length)))) {
+          point = trial;
+          here = next;
+          break;
+        }
+        double slope_high = slope_next;
+        if (slope_next > 0) {
+          low = length;
+          slope_low = slope_next;
+          slope_high = slope_of_high_;
+        } else {
+          high = length;
+          slope_of_high_ = slope_next;
+        }
+        double const root = slope_low / (slope_low - slope_high);
+        length = low + (high - low) * std::clamp(root, 0.1, 0.9);
+      }
+    }
+    return true;
+  }
+
+ private:
+  static constexpr int most_evaluations = 200;
+
+  static double dot(Point const& a, Point const& b) {
+    double sum = 0;
+    for (int i = 0; i < M; ++i) sum += a[i] * b[i];
+    return sum;
+  }
+
+  template <class Evaluate>
+  Derivatives at(Evaluate const& evaluate, Point const& where) {
+    ++evaluations;
+    return evaluate(where);
+  }
+
+  bool is_held(Derivatives const& here, int i) const { return point[i] == 0 && here.gradient[i] <= 0; }
+
+  double residual(Derivatives const& here) const {
+    double largest = 0;
+    for (int i = 0; i < M; ++i)
+      if (!is_held(here, i)) largest = std::max(largest, std::abs(here.gradient[i]));
+    return largest;
+  }
+
+  bool is_short(Point const& step, double length) const {
+    for (int i = 0; i < M; ++i)
+      if (std::abs(length * step[i]) > resolution_ * (1 + point[i])) return false;
+    return true;
+  }
+
+  // Where the curvature tells nothing (all is held by bounds) steps grow tenfold.
+  void limit(Point& step) const {
+    double factor = 1;
+    for (int i = 0; i < M; ++i) {
+      double const most = 10 * std::max(1.0, point[i]);
+      if (std::abs(step[i]) > most * factor) factor = most / std::abs(step[i]);
+    }
+    for (int i = 0; i < M; ++i) step[i] = std::max(-point[i], step[i] * factor);
+  }
+
+  Point direction(Derivatives const& here) const {
+    std::array<Point, M> a = here.curvature;
+    Point step = here.gradient;
+    double largest = 0;
+    for (int i = 0; i < M; ++i) largest = std::max(largest, a[i][i]);
+    double const shift = std::max(1e-12 * largest, 1e-30);
+    for (int i = 0; i < M; ++i) {
+      a[i][i] += shift;
+      if (!is_held(here, i)) continue;
+      for (int k = 0; k < M; ++k) a[i][k] = a[k][i] = 0;
+      a[i][i] = 1;
+      step[i] = 0;
+    }
+    // Elimination without pivots: the matrix is positive definite.
+    for (int i = 0; i < M; ++i)
+      for (int r = i + 1; r < M; ++r) {
+        double const factor = a[r][i] / a[i][i];
+        for (int k = i; k < M; ++k) a[r][k] -= factor * a[i][k];
+        step[r] -= factor * step[i];
+      }
+    bool usable = true;
+    for (int i = M - 1; i >= 0; --i) {
+      for (int k = i + 1; k < M; ++k) step[i] -= a[i][k] * step[k];
+      step[i] /= a[i][i];
+      usable = usable && a[i][i] > 0 && std::isfinite(step[i]);
+    }
+    if (usable) limit(step);
+    if (usable && dot(here.gradient, step) > 0) return step;
+    for (int i = 0; i < M; ++i) step[i] = is_held(here, i) ? 0 : here.gradient[i] / (here.curvature[i][i] + shift);
+    limit(step);
+    return step;
+  }
+
+  double tolerance_, resolution_;
+  double slope_of_high_ = 0;
+};
+
+}  // namespace brickwork::detail
