@@ -55,14 +55,15 @@ struct MoveAsymptotes {
   }
 };
 
-/// The separable approximation at one variable.
+/// The separable approximation at one variable, at its minimum for the multipliers within the limits.
 template <class Real, int M>
 struct MmaVariable {
   Real a[M + 1], b[M + 1];
   Real distance;
-  Real t;          ///< the minimum for the multipliers, within the limits
-  bool is_free;    ///< whether no limit holds it
-  Real curvature;  ///< of the Lagrangian by t, where it is free
+  Real t;
+  Real to_upper, to_lower;  ///< 1 / (1 - t), 1 / (1 + t)
+  bool is_free;             ///< whether no limit holds it
+  Real curvature;           ///< of the Lagrangian by t
 };
 
 template <class Real, int M>
@@ -89,33 +90,35 @@ struct MmaDual {
       a += factor * v.a[i];
       b += factor * v.b[i];
     }
-    Real const s = distance[j], now = x[j];
-    v.distance = s;
+    Real const s = distance[j], now = x[j], inverse = 1 / s;
     Real const root_a = math::sqrt(a), root_b = math::sqrt(b);
     Real const t = (root_b - root_a) / (root_b + root_a);
     constexpr Real margin = Real(0.9);  // off the asymptotes
-    Real const most_down = -math::min(math::min(move, now - lower) / s, margin);
-    Real const most_up = math::min(math::min(move, upper - now) / s, margin);
+    Real const most_down = -math::min(math::min(move, now - lower) * inverse, margin);
+    Real const most_up = math::min(math::min(move, upper - now) * inverse, margin);
+    v.distance = s;
     v.t = math::clamp(t, most_down, most_up);
     v.is_free = t > most_down && t < most_up;
-    Real const down = 1 + v.t, up = 1 - v.t;
-    v.curvature = 2 * s * (a / (up * up * up) + b / (down * down * down));
+    v.to_upper = 1 / (1 - v.t);
+    v.to_lower = 1 / (1 + v.t);
+    v.curvature = 2 * s * (a * v.to_upper * v.to_upper * v.to_upper + b * v.to_lower * v.to_lower * v.to_lower);
     return v;
   }
 
   /// Sums of the constraints' approximate changes, and of the (negative) curvature of the dual, upper triangle by rows.
   KOKKOS_FUNCTION void operator()(index_t j, double* sums) const {
     MmaVariable<Real, M> const v = minimum(j);
-    Real const down = 1 + v.t, up = 1 - v.t;
     Real slope[M];
     for (int i = 0; i < M; ++i) {
-      sums[i] += static_cast<double>(v.distance * v.t * (v.a[i + 1] / up - v.b[i + 1] / down));
-      slope[i] = v.distance * (v.a[i + 1] / (up * up) - v.b[i + 1] / (down * down));
+      Real const up = v.a[i + 1] * v.to_upper, down = v.b[i + 1] * v.to_lower;
+      sums[i] += static_cast<double>(v.distance * v.t * (up - down));
+      slope[i] = v.distance * (up * v.to_upper - down * v.to_lower);
     }
     if (!v.is_free) return;
+    Real const inverse = 1 / v.curvature;
     int at = M;
     for (int i = 0; i < M; ++i)
-      for (int k = i; k < M; ++k) sums[at++] += static_cast<double>(slope[i] * slope[k] / v.curvature);
+      for (int k = i; k < M; ++k) sums[at++] += static_cast<double>(slope[i] * slope[k] * inverse);
   }
 };
 
@@ -131,12 +134,19 @@ struct TakeMmaStep {
   }
 };
 
+}  // namespace detail
+
+namespace {
+
 void check(MmaSettings const& s) {
   BRICKWORK_REQUIRE(std::isfinite(s.lower) && std::isfinite(s.upper) && s.lower < s.upper, "moving asymptotes: bounds ",
                     s.lower, " and ", s.upper, "; lower < upper is needed");
   BRICKWORK_REQUIRE(std::isfinite(s.move) && s.move > 0, "moving asymptotes: move ", s.move, "; it must be positive");
-  BRICKWORK_REQUIRE(s.start_distance >= 0.01 && s.start_distance <= 10, "moving asymptotes: start_distance ",
-                    s.start_distance, "; it must lie in [0.01, 10]");
+  BRICKWORK_REQUIRE(s.least_distance >= 1e-6 && s.least_distance <= 1, "moving asymptotes: least_distance ",
+                    s.least_distance, "; it must lie in [1e-6, 1]");
+  BRICKWORK_REQUIRE(s.start_distance >= s.least_distance && s.start_distance <= 10,
+                    "moving asymptotes: start_distance ", s.start_distance, "; it must lie in [", s.least_distance,
+                    ", 10], from least_distance on");
   BRICKWORK_REQUIRE(s.shrink > 0 && s.shrink <= 1, "moving asymptotes: shrink ", s.shrink, "; it must lie in (0, 1]");
   BRICKWORK_REQUIRE(std::isfinite(s.grow) && s.grow >= 1, "moving asymptotes: grow ", s.grow,
                     "; it must be at least 1");
@@ -144,7 +154,7 @@ void check(MmaSettings const& s) {
                     "; it must be positive");
 }
 
-}  // namespace detail
+}  // namespace
 
 template <class ExecutionSpace, class Real>
 MovingAsymptotes<ExecutionSpace, Real>::MovingAsymptotes(ExecutionSpace const& space, index_t variables,
@@ -153,7 +163,7 @@ MovingAsymptotes<ExecutionSpace, Real>::MovingAsymptotes(ExecutionSpace const& s
   BRICKWORK_REQUIRE(variables >= 1, "moving asymptotes: ", variables, " variables; at least one is needed");
   BRICKWORK_REQUIRE(constraints >= 1 && constraints <= most_constraints, "moving asymptotes: ", constraints,
                     " constraints; there must be 1 to ", most_constraints);
-  detail::check(settings);
+  check(settings);
   multipliers_.assign(static_cast<std::size_t>(constraints), 0);
   distance_ = allocate<field_type>(space, "brickwork::MovingAsymptotes::distance", variables);
   previous_ = allocate<field_type>(space, "brickwork::MovingAsymptotes::previous", variables);
@@ -203,12 +213,13 @@ MmaUpdate MovingAsymptotes<ExecutionSpace, Real>::step_with(ExecutionSpace const
     if (i > 0) value[i - 1] = mean > 0 ? values[i - 1] / (sizes[i] * range) : std::clamp(values[i - 1], -1.0, 1.0);
   }
 
-  for_each("brickwork::MovingAsymptotes::step::asymptotes", space, variables_,
-           detail::MoveAsymptotes<Real>{steps_ < 2, static_cast<Real>(settings_.start_distance * range),
-                                        static_cast<Real>(0.01 * range), static_cast<Real>(10 * range),
-                                        static_cast<Real>(settings_.shrink), static_cast<Real>(settings_.grow),
-                                        static_cast<Real>(settings_.lower), static_cast<Real>(settings_.upper),
-                                        x.data(), distance_.data(), previous_.data(), older_.data()});
+  for_each(
+      "brickwork::MovingAsymptotes::step::asymptotes", space, variables_,
+      detail::MoveAsymptotes<Real>{steps_ < 2, static_cast<Real>(settings_.start_distance * range),
+                                   static_cast<Real>(settings_.least_distance * range), static_cast<Real>(10 * range),
+                                   static_cast<Real>(settings_.shrink), static_cast<Real>(settings_.grow),
+                                   static_cast<Real>(settings_.lower), static_cast<Real>(settings_.upper), x.data(),
+                                   distance_.data(), previous_.data(), older_.data()});
   ++steps_;
 
   detail::MmaDual<Real, M> dual{functions,

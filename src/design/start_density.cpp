@@ -49,64 +49,6 @@ KOKKOS_INLINE_FUNCTION double random_number(std::uint64_t seed, index_t counter)
 constexpr int most_waves = 8;
 constexpr int most_functions = 2 * most_waves + 1;
 
-/// Sum of coefficients[a][b][c] u_a(x) u_b(y) u_c(z), with u = 1, cos w, sin w, cos 2 w, sin 2 w, ..., w = 2 pi
-/// `frequency` times the coordinate as a fraction of the box. Surfaces are such series too.
-struct TrigonometricSeries {
-  int functions;  ///< per axis
-  int frequency;
-  std::vector<double> coefficients;
-
-  TrigonometricSeries(int waves, int base)
-      : functions(2 * waves + 1),
-        frequency(base),
-        coefficients(static_cast<std::size_t>(functions) * functions * functions) {}
-  double& operator()(int a, int b, int c) {
-    return coefficients[static_cast<std::size_t>((a * functions + b) * functions + c)];
-  }
-
-  /// u at the cell centres of an axis, [function][cell].
-  std::vector<double> table(index_t cells) const {
-    std::vector<double> values(static_cast<std::size_t>(functions * cells));
-    for (int f = 0; f < functions; ++f)
-      for (index_t i = 0; i < cells; ++i) {
-        // The phase in whole numbers, modulo one turn: cells a period apart get the same value to the last bit.
-        index_t const turns = ((f + 1) / 2) * frequency * (2 * i + 1) % (2 * cells);
-        double const phase = 3.141592653589793238 * static_cast<double>(turns) / static_cast<double>(cells);
-        values[static_cast<std::size_t>(f * cells + i)] = f % 2 == 1 ? std::cos(phase) : f == 0 ? 1 : std::sin(phase);
-      }
-    return values;
-  }
-};
-
-TrigonometricSeries random_series(int waves, std::uint64_t seed) {
-  TrigonometricSeries series(waves, 1);
-  for (std::size_t i = 0; i < series.coefficients.size(); ++i)
-    series.coefficients[i] = 2 * random_number(seed, static_cast<index_t>(i)) - 1;
-  series.coefficients[0] = 0;  // a constant moves with the level
-  return series;
-}
-
-/// The nodal approximations of triply periodic minimal surfaces (von Schnering and Nesper, 1991); solid where positive.
-TrigonometricSeries surface_series(StartDensity kind, int periods) {
-  constexpr int one = 0, cos = 1, sin = 2, cos2 = 3;
-  TrigonometricSeries s(kind == StartDensity::iwp ? 2 : 1, periods);
-  switch (kind) {
-    case StartDensity::gyroid:
-      s(sin, cos, one) = s(one, sin, cos) = s(cos, one, sin) = 1;
-      break;
-    case StartDensity::schwarz_p:
-      s(cos, one, one) = s(one, cos, one) = s(one, one, cos) = 1;
-      break;
-    case StartDensity::diamond:
-      s(sin, sin, sin) = s(sin, cos, cos) = s(cos, sin, cos) = s(cos, cos, sin) = 1;
-      break;
-    default:
-      s(cos, cos, one) = s(one, cos, cos) = s(cos, one, cos) = 2;
-      s(cos2, one, one) = s(one, cos2, one) = s(one, one, cos2) = -1;
-  }
-  return s;
-}
-
 /// Evaluates a series in columns along z: the sums over a and b are done once per column, so that a cell costs one
 /// multiplication and addition per function of z. Writes one value per cell.
 template <class Real>
@@ -182,6 +124,68 @@ struct ApplyRamp {
   KOKKOS_FUNCTION void operator()(index_t cell) const { field[cell] = ramp(field[cell]); }
 };
 
+}  // namespace detail
+
+namespace {
+
+/// Sum of coefficients[a][b][c] u_a(x) u_b(y) u_c(z), with u = 1, cos w, sin w, cos 2 w, sin 2 w, ..., w = 2 pi
+/// `frequency` times the coordinate as a fraction of the box. Surfaces are such series too.
+struct TrigonometricSeries {
+  int functions;  ///< per axis
+  int frequency;
+  std::vector<double> coefficients;
+
+  TrigonometricSeries(int waves, int base)
+      : functions(2 * waves + 1),
+        frequency(base),
+        coefficients(static_cast<std::size_t>(functions) * functions * functions) {}
+  double& operator()(int a, int b, int c) {
+    return coefficients[static_cast<std::size_t>((a * functions + b) * functions + c)];
+  }
+
+  /// u at the cell centres of an axis, [function][cell].
+  std::vector<double> table(index_t cells) const {
+    std::vector<double> values(static_cast<std::size_t>(functions * cells));
+    for (int f = 0; f < functions; ++f)
+      for (index_t i = 0; i < cells; ++i) {
+        // The phase in whole numbers, modulo one turn: cells a period apart get the same value to the last bit.
+        index_t const turns = index_t((f + 1) / 2) * frequency * (2 * i + 1) % (2 * cells);
+        double const phase = 3.141592653589793238 * static_cast<double>(turns) / static_cast<double>(cells);
+        values[static_cast<std::size_t>(f * cells + i)] = f % 2 == 1 ? std::cos(phase) : f == 0 ? 1 : std::sin(phase);
+      }
+    return values;
+  }
+};
+
+TrigonometricSeries random_series(int waves, std::uint64_t seed) {
+  TrigonometricSeries series(waves, 1);
+  for (std::size_t i = 0; i < series.coefficients.size(); ++i)
+    series.coefficients[i] = 2 * detail::random_number(seed, static_cast<index_t>(i)) - 1;
+  series.coefficients[0] = 0;  // a constant moves with the level
+  return series;
+}
+
+/// The nodal approximations of triply periodic minimal surfaces (von Schnering and Nesper, 1991); solid where positive.
+TrigonometricSeries surface_series(StartDensity kind, int periods) {
+  constexpr int one = 0, cos = 1, sin = 2, cos2 = 3;
+  TrigonometricSeries s(kind == StartDensity::iwp ? 2 : 1, periods);
+  switch (kind) {
+    case StartDensity::gyroid:
+      s(sin, cos, one) = s(one, sin, cos) = s(cos, one, sin) = 1;
+      break;
+    case StartDensity::schwarz_p:
+      s(cos, one, one) = s(one, cos, one) = s(one, one, cos) = 1;
+      break;
+    case StartDensity::diamond:
+      s(sin, sin, sin) = s(sin, cos, cos) = s(cos, sin, cos) = s(cos, cos, sin) = 1;
+      break;
+    default:
+      s(cos, cos, one) = s(one, cos, cos) = s(cos, one, cos) = 2;
+      s(cos2, one, one) = s(one, cos2, one) = s(one, one, cos2) = -1;
+  }
+  return s;
+}
+
 template <class ExecutionSpace, class Real>
 void evaluate_series(ExecutionSpace const& space, BoxGrid const& grid, TrigonometricSeries const& series, bool sheet,
                      Real* field) {
@@ -201,9 +205,9 @@ void evaluate_series(ExecutionSpace const& space, BoxGrid const& grid, Trigonome
   auto const in_y = upload<table_type>(series.table(n[1]), "brickwork::start_density::y");
   auto const in_z = upload<table_type>(series.table(n[2]), "brickwork::start_density::z");
   index_t const length = std::min<index_t>(n[2], 64), parts = (n[2] + length - 1) / length;
-  for_each(
-      "brickwork::start_density::series", space, n[0] * n[1] * parts,
-      EvaluateSeries<Real>{{n[0], n[1], n[2]}, length, functions, sheet, in_x.data(), in_y.data(), in_z.data(), field});
+  for_each("brickwork::start_density::series", space, n[0] * n[1] * parts,
+           detail::EvaluateSeries<Real>{
+               {n[0], n[1], n[2]}, length, functions, sheet, in_x.data(), in_y.data(), in_z.data(), field});
   fence(space, "brickwork::start_density::series");  // before the tables go
 }
 
@@ -213,20 +217,20 @@ void check(StartSettings const& s, BoxGrid const& grid) {
   BRICKWORK_REQUIRE(s.mean > s.lower && s.mean < s.upper, "start: mean ", s.mean, "; it must lie between ", s.lower,
                     " and ", s.upper, ", the least and the largest density");
   BRICKWORK_REQUIRE(s.width >= 0 && s.width <= 1, "start: width ", s.width, "; it must lie in [0, 1]");
-  BRICKWORK_REQUIRE(s.kind != StartDensity::randc || (s.waves >= 1 && s.waves <= most_waves), "start randc: waves ",
-                    s.waves, "; they must lie in [1, ", most_waves, "]");
+  BRICKWORK_REQUIRE(s.kind != StartDensity::randc || (s.waves >= 1 && s.waves <= detail::most_waves),
+                    "start randc: waves ", s.waves, "; they must lie in [1, ", detail::most_waves, "]");
   if (s.kind == StartDensity::randc || s.kind == StartDensity::random || s.kind == StartDensity::uniform) return;
   for (index_t cells : grid.cells())
     BRICKWORK_REQUIRE(s.periods >= 1 && (cells == 1 || s.periods <= cells / 2), "start ", to_string(s.kind), ": ",
                       s.periods, " periods along ", cells, " cells; at least one period, and two cells for each");
 }
 
-}  // namespace detail
+}  // namespace
 
 template <class ExecutionSpace, class Real>
 double start_density(ExecutionSpace const& space, BoxGrid const& grid, StartSettings const& settings,
                      CellField<Real, typename ExecutionSpace::memory_space> const& density) {
-  detail::check(settings, grid);
+  check(settings, grid);
   index_t const cells = grid.cell_count();
   BRICKWORK_REQUIRE(static_cast<index_t>(density.extent(0)) == cells, "start_density: ", density.extent(0),
                     " values; the grid has ", cells, " cells");
@@ -245,11 +249,10 @@ double start_density(ExecutionSpace const& space, BoxGrid const& grid, StartSett
                detail::FillRandom<Real>{settings.seed, density.data()});
       break;
     case StartDensity::randc:
-      detail::evaluate_series(space, grid, detail::random_series(settings.waves, settings.seed), false, density.data());
+      evaluate_series(space, grid, random_series(settings.waves, settings.seed), false, density.data());
       break;
     default:
-      detail::evaluate_series(space, grid, detail::surface_series(settings.kind, settings.periods), settings.sheet,
-                              density.data());
+      evaluate_series(space, grid, surface_series(settings.kind, settings.periods), settings.sheet, density.data());
   }
 
   Kokkos::MinMaxScalar<double> range;

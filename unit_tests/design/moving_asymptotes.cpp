@@ -268,6 +268,7 @@ void several_constraints(int m, bool repeated) {
   }
   MmaSettings settings;
   settings.move = 0.2;
+  settings.least_distance = 1e-5;  // where no constraint is active, f' changes its sign at the solution
   Runner<Space, double> run(problem, Values(n, 0.5), m, settings);
   MmaUpdate update;
   for (int k = 0; k < 80; ++k) {
@@ -327,6 +328,7 @@ TEST_CASE("moving asymptotes refuse what they cannot use, and have not changed t
   refused([](MmaSettings& s) { s.lower = 1; });
   refused([](MmaSettings& s) { s.upper = INFINITY; });
   refused([](MmaSettings& s) { s.start_distance = 0; });
+  refused([](MmaSettings& s) { s.least_distance = 0; });
   refused([](MmaSettings& s) { s.shrink = 1.1; });
   refused([](MmaSettings& s) { s.grow = 0.9; });
   refused([](MmaSettings& s) { s.penalty = -1; });

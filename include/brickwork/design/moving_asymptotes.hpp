@@ -10,7 +10,7 @@
 // move limit, so that the dual is a concave function of the few multipliers.
 //
 // Objective and constraints count in units of the mean size of their derivative, so neither's scale matters.
-// Per variable, with S bytes a value and m constraints: (2 + m) S for the scales, 6 S for the asymptotes, (3 + m) S
+// Per variable, with S bytes a value and m constraints: (2 + m) S for the scales, 8 S for the asymptotes, (3 + m) S
 // for every evaluation of the dual, and (4 + m) S for the step.
 // Source: Svanberg, The method of moving asymptotes, 1987; MMA and GCMMA, 2007.
 #pragma once
@@ -24,10 +24,11 @@
 namespace brickwork {
 
 struct MmaSettings {
-  double move = 0.05;              ///< largest change of a variable per step
-  double lower = 1e-3, upper = 1;  ///< bounds of the variables
-  double start_distance = 0.5;     ///< of the first asymptotes, times (upper - lower)
-  double shrink = 0.7, grow = 1.2;
+  double move = 0.05;               ///< largest change of a variable per step
+  double lower = 1e-3, upper = 1;   ///< bounds of the variables
+  double start_distance = 0.5;      ///< of the first asymptotes, times (upper - lower)
+  double shrink = 0.7, grow = 1.2;  ///< of the distance of a variable that oscillates, and of one that does not
+  double least_distance = 0.01;     ///< times (upper - lower): so far about may a variable oscillate in the end
   /// Of a constraint's violation: what f gains where every variable goes from one bound to the other, times this, for
   /// a violation as large as what the constraint gains that way.
   double penalty = 1000;

@@ -36,6 +36,7 @@ class ConcaveMaximum {
   bool search(Evaluate const& evaluate) {
     Derivatives here = at(evaluate, point);
     while (residual(here) > tolerance_) {
+      if (!std::isfinite(dot(here.gradient, here.gradient))) return false;
       Point const step = direction(here);
       double const slope = dot(here.gradient, step);
       double low = 0, slope_low = slope, length = 1, high = 0;
@@ -47,6 +48,10 @@ class ConcaveMaximum {
         Derivatives const next = at(evaluate, trial);
         double const slope_next = dot(next.gradient, step);
         if (std::abs(slope_next) <= slope / 4 || (slope_next > 0 && (high == 0 || is_short(step, high - length)))) {
+          if (length < 1)
+            radius_ = std::max(radius_ * std::max(length, 0.1), 1e-3);
+          else if (slope_next > slope / 4)
+            radius_ = std::min(radius_ * 4, 1e3);
           point = trial;
           here = next;
           break;
@@ -87,7 +92,8 @@ class ConcaveMaximum {
   double residual(Derivatives const& here) const {
     double largest = 0;
     for (int i = 0; i < M; ++i)
-      if (!is_held(here, i)) largest = std::max(largest, std::abs(here.gradient[i]));
+      if (!is_held(here, i))
+        largest = std::max(largest, std::isfinite(here.gradient[i]) ? std::abs(here.gradient[i]) : INFINITY);
     return largest;
   }
 
@@ -97,22 +103,32 @@ class ConcaveMaximum {
     return true;
   }
 
-  // Where the curvature tells nothing (all is held by bounds) steps grow tenfold.
-  void limit(Point& step) const {
-    double factor = 1;
+  // The Newton step within a box of the trust radius: where the curvature tells too little, a shift of it (Levenberg
+  // and Marquardt) bends the step towards the gradient.
+  Point direction(Derivatives const& here) const {
+    double largest = 0, steepest = 0;
     for (int i = 0; i < M; ++i) {
-      double const most = 10 * std::max(1.0, point[i]);
-      if (std::abs(step[i]) > most * factor) factor = most / std::abs(step[i]);
+      if (is_held(here, i)) continue;
+      largest = std::max(largest, here.curvature[i][i]);
+      steepest = std::max(steepest, std::abs(here.gradient[i]));
     }
-    for (int i = 0; i < M; ++i) step[i] = std::max(-point[i], step[i] * factor);
+    // The last shift alone would keep any step within the radius.
+    double const last = std::max(steepest / radius_, largest) * 4 * M;
+    for (double shift = std::max(1e-12 * largest, 1e-18 * last);; shift *= 4) {
+      Point step = shifted_newton(here, shift);
+      bool fits = shift > last;
+      if (!fits) {
+        fits = true;
+        for (int i = 0; i < M; ++i) fits = fits && std::abs(step[i]) <= radius_ * std::max(1.0, point[i]);
+      }
+      for (int i = 0; i < M; ++i) step[i] = std::max(-point[i], step[i]);
+      if (fits && (shift > last || dot(here.gradient, step) > 0)) return step;
+    }
   }
 
-  Point direction(Derivatives const& here) const {
+  Point shifted_newton(Derivatives const& here, double shift) const {
     std::array<Point, M> a = here.curvature;
     Point step = here.gradient;
-    double largest = 0;
-    for (int i = 0; i < M; ++i) largest = std::max(largest, a[i][i]);
-    double const shift = std::max(1e-12 * largest, 1e-30);
     for (int i = 0; i < M; ++i) {
       a[i][i] += shift;
       if (!is_held(here, i)) continue;
@@ -127,21 +143,16 @@ class ConcaveMaximum {
         for (int k = i; k < M; ++k) a[r][k] -= factor * a[i][k];
         step[r] -= factor * step[i];
       }
-    bool usable = true;
     for (int i = M - 1; i >= 0; --i) {
       for (int k = i + 1; k < M; ++k) step[i] -= a[i][k] * step[k];
       step[i] /= a[i][i];
-      usable = usable && a[i][i] > 0 && std::isfinite(step[i]);
     }
-    if (usable) limit(step);
-    if (usable && dot(here.gradient, step) > 0) return step;
-    for (int i = 0; i < M; ++i) step[i] = is_held(here, i) ? 0 : here.gradient[i] / (here.curvature[i][i] + shift);
-    limit(step);
     return step;
   }
 
   double tolerance_, resolution_;
   double slope_of_high_ = 0;
+  double radius_ = 1;  // of the next step, times max(1, variable)
 };
 
 }  // namespace brickwork::detail
