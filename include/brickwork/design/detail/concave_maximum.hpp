@@ -4,7 +4,7 @@
 // Only first and second derivatives are asked for: near the maximum the function's own differences drown in rounding
 // long before its gradient does. A step follows the Newton direction of the variables that are not held at 0 and is
 // taken where the slope along it has not turned by more than a quarter of what it was; else the maximum along it is
-// closed in upon. Second derivatives need not be continuous.
+// closed in upon, by Newton steps from either side and by halves. Second derivatives need not be continuous.
 // Source: Bertsekas, Projected Newton methods for optimization problems with simple constraints, 1982.
 #pragma once
 
@@ -38,35 +38,43 @@ class ConcaveMaximum {
     while (residual(here) > tolerance_) {
       if (!std::isfinite(dot(here.gradient, here.gradient))) return false;
       Point const step = direction(here);
-      double const slope = dot(here.gradient, step);
-      double low = 0, slope_low = slope, length = 1, high = 0;
+      End low = end(here, step, 0), high{};  // of the maximum along the step; the higher one once it is known
+      double const slope = low.slope;
+      double length = 1, width = INFINITY, wider = INFINITY;
       for (;;) {
         if (evaluations >= most_evaluations) return false;
         if (!(slope > 0) || is_short(step, length)) return residual(here) <= 100 * tolerance_;
         Point trial{};
         for (int i = 0; i < M; ++i) trial[i] = std::max(0.0, point[i] + length * step[i]);
         Derivatives const next = at(evaluate, trial);
-        double const slope_next = dot(next.gradient, step);
-        if (std::abs(slope_next) <= slope / 4 || (slope_next > 0 && (high == 0 || is_short(step, high - length)))) {
+        End const met = end(next, step, length);
+        bool const is_bracketed = high.length > 0;
+        if (std::abs(met.slope) <= slope / 4 ||
+            (met.slope > 0 && (!is_bracketed || is_short(step, high.length - length)))) {
           if (length < 1)
             radius_ = std::max(radius_ * std::max(length, 0.1), 1e-3);
-          else if (slope_next > slope / 4)
+          else if (met.slope > slope / 4)
             radius_ = std::min(radius_ * 4, 1e3);
           point = trial;
           here = next;
           break;
         }
-        double slope_high = slope_next;
-        if (slope_next > 0) {
-          low = length;
-          slope_low = slope_next;
-          slope_high = slope_of_high_;
-        } else {
-          high = length;
-          slope_of_high_ = slope_next;
+        (met.slope > 0 ? low : high) = met;
+        double const now = high.length - low.length;
+        length = 0.5 * (low.length + high.length);
+        // Newton's method from either end, the newer one first, while the bracket halves in two rounds.
+        if (now <= 0.5 * wider) {
+          auto const inside = [&](double root) {
+            return root > low.length + 1e-3 * now && root < high.length - 1e-3 * now;
+          };
+          double const from_met = met.root(), from_other = (met.slope > 0 ? high : low).root();
+          if (inside(from_met))
+            length = from_met;
+          else if (inside(from_other))
+            length = from_other;
         }
-        double const root = slope_low / (slope_low - slope_high);
-        length = low + (high - low) * std::clamp(root, 0.1, 0.9);
+        wider = width;
+        width = now;
       }
     }
     return true;
@@ -74,6 +82,18 @@ class ConcaveMaximum {
 
  private:
   static constexpr int most_evaluations = 200;
+
+  /// A point along a step, with the slope of the function there and minus its second derivative.
+  struct End {
+    double length = 0, slope = 0, curvature = 0;
+    double root() const { return length + slope / curvature; }
+  };
+
+  static End end(Derivatives const& at, Point const& step, double length) {
+    End result{length, dot(at.gradient, step), 0};
+    for (int i = 0; i < M; ++i) result.curvature += step[i] * dot(at.curvature[i], step);
+    return result;
+  }
 
   static double dot(Point const& a, Point const& b) {
     double sum = 0;
@@ -151,7 +171,6 @@ class ConcaveMaximum {
   }
 
   double tolerance_, resolution_;
-  double slope_of_high_ = 0;
   double radius_ = 1;  // of the next step, times max(1, variable)
 };
 
