@@ -10,7 +10,7 @@ namespace {
 
 bool can_halve(BoxGrid const& grid, std::size_t axis) {
   index_t const n = grid.cells()[axis];
-  return grid.periodic()[axis] ? n % 2 == 0 && n >= 4 : n >= 2;
+  return n >= (grid.periodic()[axis] ? 4 : 2);
 }
 
 std::array<int, 3> coarsening(BoxGrid const& grid) {

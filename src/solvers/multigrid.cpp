@@ -106,22 +106,21 @@ void check_colors(std::vector<LevelGrid> const& levels) {
     }
 }
 
-// Products of the unit cell: P_c^T K0 P_c per child c, row 3 a + d.
-std::vector<Hex8Matrix> child_products(Hex8Matrix const& stiffness, std::array<int, 3> const& factor) {
+// Products of the unit cell: P_c^T K0 P_c per child c (detail::all_children of them), row 3 a + d.
+std::vector<Hex8Matrix> child_products(Hex8Matrix const& stiffness) {
   std::vector<Hex8Matrix> products;
   Eigen::Matrix<double, 24, 24> k;
   for (int r = 0; r < 24; ++r)
     for (int c = 0; c < 24; ++c) k(r, c) = stiffness[static_cast<std::size_t>(r)][static_cast<std::size_t>(c)];
-  for (int o = 0; o < 8; ++o) {
+  for (int o = 0; o < detail::all_children; ++o) {
+    constexpr int n = detail::axis_children;
+    int const part[3] = {o % n, o / n % n, o / n / n};
     Eigen::Matrix<double, 24, 24> p = Eigen::Matrix<double, 24, 24>::Zero();
-    bool real = true;
-    for (int axis = 0; axis < 3; ++axis) real = real && ((o >> axis) & 1) < factor[static_cast<std::size_t>(axis)];
-    for (int m = 0; real && m < 8; ++m)
+    for (int m = 0; m < 8; ++m)
       for (int a = 0; a < 8; ++a) {
         double weight = 1;
         for (int axis = 0; axis < 3; ++axis)
-          weight *= detail::child_weight(factor[static_cast<std::size_t>(axis)], (o >> axis) & 1, (m >> axis) & 1,
-                                         (a >> axis) & 1);
+          weight *= detail::child_weight(part[axis], (m >> axis) & 1, (a >> axis) & 1);
         for (int d = 0; d < 3; ++d) p(3 * m + d, 3 * a + d) = weight;
       }
     Eigen::Matrix<double, 24, 24> const product = p.transpose() * k * p;
@@ -133,11 +132,19 @@ std::vector<Hex8Matrix> child_products(Hex8Matrix const& stiffness, std::array<i
   return products;
 }
 
-Hex8Matrix sum_of(std::vector<Hex8Matrix> const& matrices) {
+// The stiffness of a coarse cell that is full of equal children.
+Hex8Matrix coarse_stiffness(Hex8Matrix const& stiffness, std::array<int, 3> const& factor) {
+  auto const products = child_products(stiffness);
   Hex8Matrix sum{};
-  for (auto const& matrix : matrices)
-    for (std::size_t r = 0; r < 24; ++r)
-      for (std::size_t c = 0; c < 24; ++c) sum[r][c] += matrix[r][c];
+  for (int o = 0; o < detail::all_children; ++o) {
+    constexpr int n = detail::axis_children;
+    int const part[3] = {o % n, o / n % n, o / n / n};
+    bool fills = true;
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      fills = fills && (part[axis] == detail::whole_child) == (factor[axis] == 1);
+    for (std::size_t r = 0; fills && r < 24; ++r)
+      for (std::size_t c = 0; c < 24; ++c) sum[r][c] += products[static_cast<std::size_t>(o)][r][c];
+  }
   return sum;
 }
 
@@ -246,7 +253,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
         make_stencil(space, level);
       }
     }
-    make_products(space, levels_[static_cast<std::size_t>(free_levels - 1)]);
+    make_products(levels_[static_cast<std::size_t>(free_levels - 1)]);
     list_constrained(space);
     make_vectors(space, grids);
     make_smoother(space);
@@ -353,7 +360,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
       level.moduli = allocate<CellField<float, memory_space>>(space, "brickwork::ElasticityMultigrid::moduli",
                                                               level.grid.cell_count());
       level.matrix_free = std::make_unique<operator_type>(
-          space, level.grid, sum_of(child_products(finer.matrix_free->stiffness(), finer.factor)),
+          space, level.grid, coarse_stiffness(finer.matrix_free->stiffness(), finer.factor),
           ElasticityKernel::parity);
       level.matrix_free->set_moduli(level.moduli);
       level.matrix_free->set_constraints(space, level.mask);
@@ -437,35 +444,34 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     level.stiffness = upload<float_view>(stiffness, "brickwork::ElasticityMultigrid::cell_stiffness");
   }
 
-  void make_products(ExecutionSpace const& space, Level& level) {
-    auto const products = child_products(level.matrix_free->stiffness(), level.factor);
+  static void make_products(Level& level) {
+    auto const products = child_products(level.matrix_free->stiffness());
     std::vector<float> table;
     for (auto const& product : products)
       for (std::size_t a = 0; a < 8; ++a)
         for (std::size_t b = 0; b < 8; ++b)
           for (std::size_t d = 0; d < 3; ++d)
             for (std::size_t e = 0; e < 3; ++e) table.push_back(static_cast<float>(product[3 * a + d][3 * b + e]));
-    // The moduli around a node in its blocks: cell c in {0, 1} per axis (behind, ahead), child o of it.
-    std::vector<float> coefficients(14 * 64 * 9, 0.0f);
+    // The moduli around a node in its blocks: the node is the upper corner of coarse cells behind it.
+    constexpr int n = detail::axis_slots;
+    std::vector<float> coefficients(14 * detail::all_slots * 9, 0.0f);
     for (int position = detail::center_position; position < 27; ++position)
-      for (int m = 0; m < 64; ++m) {
-        int const at[3] = {m % 4, m / 4 % 4, m / 16};
+      for (int slot = 0; slot < detail::all_slots; ++slot) {
+        int const at[3] = {slot % n, slot / n % n, slot / n / n};
         int const s[3] = {position % 3 - 1, position / 3 % 3 - 1, position / 9 - 1};
         int a = 0, b = 0, o = 0;
         bool exists = true;
-        for (int axis = 0; axis < 3; ++axis) {
-          int const factor = level.factor[static_cast<std::size_t>(axis)];
-          int const cell = at[axis] / factor;  // behind: the node is its upper corner
-          int const corner = 1 - cell, other = corner + s[axis];
-          exists = exists && cell <= 1 && other >= 0 && other <= 1;
-          a |= (corner & 1) << axis;
+        for (int axis = 2; axis >= 0; --axis) {
+          int const corner = detail::slot_ahead(at[axis]) ? 0 : 1, other = corner + s[axis];
+          exists = exists && other >= 0 && other <= 1;
+          a |= corner << axis;
           b |= (other & 1) << axis;
-          o |= at[axis] % factor << axis;
+          o = detail::axis_children * o + detail::slot_child(at[axis]);
         }
         if (!exists) continue;
         for (std::size_t e = 0; e < 9; ++e)
-          coefficients[static_cast<std::size_t>(64 * (position - detail::center_position) + m) * 9 + e] =
-              table[static_cast<std::size_t>(9 * (b + 8 * (a + 8 * o))) + e];
+          coefficients[static_cast<std::size_t>(detail::all_slots * (position - detail::center_position) + slot) * 9 +
+                       e] = table[static_cast<std::size_t>(9 * (b + 8 * (a + 8 * o))) + e];
       }
     level.coefficients = upload<float_view>(coefficients, "brickwork::ElasticityMultigrid::coefficients");
     level.products = upload<float_view>(table, "brickwork::ElasticityMultigrid::child_products");
@@ -516,6 +522,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
       mean.fine_cells[axis] = fine.grid.cells()[axis];
       mean.coarse_cells[axis] = coarse.grid.cells()[axis];
       mean.factor[axis] = fine.factor[axis];
+      mean.periodic[axis] = fine.grid.periodic()[axis];
     }
     for_each("brickwork::ElasticityMultigrid::update::mean_moduli", space, coarse.grid.cell_count(), mean);
   }

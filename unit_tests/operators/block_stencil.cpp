@@ -28,6 +28,13 @@ std::vector<Case> cases() {
       {BoxGrid({4, 4, 2}, {4, 4, 2}, {true, true, true}), {2, 2, 1}},
       {BoxGrid({4, 3, 5}, {4, 3, 5}, {true, false, false}), {2, 2, 2}},
       {BoxGrid({6, 2, 4}, {6, 2, 4}, {false, true, true}), {2, 1, 2}},
+      // Periodic axes of odd length, whose last coarse cell holds one layer of cells
+      {BoxGrid({5, 5, 5}, {5, 5, 5}, {true, true, true}), {2, 2, 2}},
+      {BoxGrid({7, 3, 4}, {7, 3, 4.8}, {true, true, true}), {2, 1, 2}},
+      {BoxGrid({9, 2, 5}, {9, 2, 5}, {true, true, true}), {2, 1, 2}},
+      {BoxGrid({3, 5, 6}, {6, 5, 6}, {true, true, true}), {1, 2, 2}},
+      {BoxGrid({5, 1, 7}, {5, 1, 7}, {true, false, true}), {2, 1, 2}},
+      {BoxGrid({3, 7, 2}, {3, 7, 2}, {false, true, false}), {2, 2, 2}},
   };
 }
 
@@ -126,7 +133,7 @@ void galerkin_products(Supports supports, bool graded) {
     Factors next = {1, 1, 1};
     for (std::size_t axis = 0; axis < 3; ++axis) {
       index_t const n = coarse.cells()[axis];
-      if (coarse.periodic()[axis] ? n % 2 == 0 && n >= 4 : n >= 2) next[axis] = 2;
+      if (n >= (coarse.periodic()[axis] ? 4 : 2)) next[axis] = 2;
     }
     BoxGrid const coarsest = coarsened(coarse, next);
     std::vector<std::uint8_t> coarsest_mask;

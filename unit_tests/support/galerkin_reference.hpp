@@ -40,6 +40,22 @@ inline Eigen::MatrixXd dense_stiffness(BoxGrid const& grid, Hex8Matrix const& st
   return a;
 }
 
+/// Weight of coarse node `c` at fine node `i` along one axis of `cells` fine cells: linear interpolation between the
+/// coarse nodes, which are fine nodes 0, factor, 2 factor, ...; the last interval of a periodic axis ends at node 0.
+inline double hat(index_t cells, bool periodic, int factor, index_t i, index_t c) {
+  index_t const intervals = (cells + factor - 1) / factor;
+  double weight = 0;
+  for (index_t k = 0; k < intervals; ++k) {
+    index_t const begin = k * factor, end = periodic ? std::min(begin + factor, cells) : begin + factor;
+    if (i < begin || i > end) continue;
+    double const share = static_cast<double>(i - begin) / static_cast<double>(end - begin);
+    index_t const last = periodic && k + 1 == intervals ? 0 : k + 1;
+    if (c == k) weight = std::max(weight, 1 - share);
+    if (c == last) weight = std::max(weight, share);
+  }
+  return weight;
+}
+
 /// Trilinear interpolation from coarse to fine nodes by hat functions; constrained components of either are left out.
 inline Eigen::MatrixXd dense_prolongation(BoxGrid const& fine, std::vector<std::uint8_t> const& fine_mask,
                                           BoxGrid const& coarse, std::vector<std::uint8_t> const& coarse_mask,
@@ -49,13 +65,9 @@ inline Eigen::MatrixXd dense_prolongation(BoxGrid const& fine, std::vector<std::
   for (index_t i = 0; i < nodes; ++i)
     for (index_t c = 0; c < coarse_nodes; ++c) {
       double weight = 1;
-      for (std::size_t axis = 0; axis < 3; ++axis) {
-        double const period = static_cast<double>(coarse.cells()[axis]);
-        double distance = std::abs(static_cast<double>(fine.node_indices(i)[axis]) / factor[axis] -
-                                   static_cast<double>(coarse.node_indices(c)[axis]));
-        if (coarse.periodic()[axis]) distance = std::min(distance, period - distance);
-        weight *= std::max(0.0, 1 - distance);
-      }
+      for (std::size_t axis = 0; axis < 3; ++axis)
+        weight *= hat(fine.cells()[axis], fine.periodic()[axis], factor[axis], fine.node_indices(i)[axis],
+                      coarse.node_indices(c)[axis]);
       for (int d = 0; d < 3; ++d)
         if (!is_fixed(fine_mask, i, d) && !is_fixed(coarse_mask, c, d)) p(i + d * nodes, c + d * coarse_nodes) = weight;
     }
@@ -215,16 +227,17 @@ Stencil<Space> stencil_of_cells(Space const& space, BoxGrid const& fine, Hex8Mat
   using byte_view = Kokkos::View<std::uint8_t*, memory_space>;
   BoxGrid const coarse = coarsened(fine, factor);
   std::vector<double> products, entries;
-  for (int o = 0; o < 8; ++o) {
-    // A child as a box of its own: corners of the coarse cell at 0 and `factor`, those of the child from its offset on.
+  for (int o = 0; o < 27; ++o) {
+    // A child as a box of its own, per axis the lower half of [0, 1], the upper half or all of it.
     Eigen::MatrixXd p = Eigen::MatrixXd::Zero(24, 24), k(24, 24);
+    double const low[3] = {0, 0.5, 0}, high[3] = {0.5, 1, 1};
+    int const part[3] = {o % 3, o / 3 % 3, o / 9};
     for (int m = 0; m < 8; ++m)
       for (int a = 0; a < 8; ++a) {
         double weight = 1;
         for (int axis = 0; axis < 3; ++axis) {
-          double const size = factor[static_cast<std::size_t>(axis)];
-          double const at = ((o >> axis) & 1) + ((m >> axis) & 1);
-          weight *= ((a >> axis) & 1) == 1 ? at / size : 1 - at / size;
+          double const at = ((m >> axis) & 1) == 1 ? high[part[axis]] : low[part[axis]];
+          weight *= ((a >> axis) & 1) == 1 ? at : 1 - at;
         }
         for (int d = 0; d < 3; ++d) p(3 * m + d, 3 * a + d) = weight;
       }
@@ -236,26 +249,26 @@ Stencil<Space> stencil_of_cells(Space const& space, BoxGrid const& fine, Hex8Mat
         for (int d = 0; d < 3; ++d)
           for (int e = 0; e < 3; ++e) products.push_back(product(3 * a + d, 3 * b + e));
   }
-  // The 64 cells around a node in its blocks from the centre on: the node is the upper corner of coarse cells behind it
-  // and the lower one of those ahead.
-  std::vector<double> coefficients(14 * 64 * 9, 0.0);
+  // Where a cell may lie from a node, in its blocks from the centre on: the node is the upper corner of coarse cells
+  // behind it and the lower one of those ahead.
+  bool const ahead[6] = {false, false, true, true, false, true};
+  int const child[6] = {0, 1, 0, 1, 2, 2};
+  std::vector<double> coefficients(14 * 216 * 9, 0.0);
   for (int position = 13; position < 27; ++position)
-    for (int m = 0; m < 64; ++m) {
-      int const at[3] = {m % 4, m / 4 % 4, m / 16};
+    for (int m = 0; m < 216; ++m) {
+      int const at[3] = {m % 6, m / 6 % 6, m / 36};
       int const s[3] = {position % 3 - 1, position / 3 % 3 - 1, position / 9 - 1};
-      int a = 0, b = 0, o = 0;
+      int a = 0, b = 0;
       bool exists = true;
       for (int axis = 0; axis < 3; ++axis) {
-        int const size = factor[static_cast<std::size_t>(axis)];
-        bool const ahead = at[axis] >= size;
-        int const mine = ahead ? 0 : 1, other = mine + s[axis];
-        exists = exists && at[axis] < 2 * size && other >= 0 && other <= 1;
+        int const mine = ahead[at[axis]] ? 0 : 1, other = mine + s[axis];
+        exists = exists && other >= 0 && other <= 1;
         a |= mine << axis;
         b |= (other & 1) << axis;
-        o |= (at[axis] - (ahead ? size : 0)) << axis;
       }
+      int const o = child[at[0]] + 3 * child[at[1]] + 9 * child[at[2]];
       for (int e = 0; exists && e < 9; ++e)
-        coefficients[static_cast<std::size_t>(576 * (position - 13) + 9 * m + e)] =
+        coefficients[static_cast<std::size_t>(9 * (216 * (position - 13) + m) + e)] =
             products[static_cast<std::size_t>(9 * (b + 8 * (a + 8 * o)) + e)];
     }
   for (auto const& row : stiffness) entries.insert(entries.end(), row.begin(), row.end());

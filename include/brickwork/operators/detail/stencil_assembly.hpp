@@ -6,6 +6,10 @@
 // constraints aside; the few nodes near one are listed at set-up, and a second pass computes theirs with the
 // constrained components of either level left out (P projects them to zero), and their row sums.
 //
+// Along an axis a cell is the lower or the upper half of its coarse cell, or all of it: where the axis is not halved,
+// and at the end of a periodic axis with an odd number of cells, whose first and last nodes both are coarse nodes. So a
+// node has coarse neighbours on either side wherever its own index, in [0, nodes), is odd.
+//
 // Work per coarse node: 288 moduli x 9 multiply-adds from cells; 1270 blocks of 9 from a stencil.
 #pragma once
 
@@ -13,11 +17,23 @@
 
 namespace brickwork::detail {
 
+/// What a cell is of its coarse cell along one axis: its lower half (0), its upper half (1), or all of it.
+inline constexpr int whole_child = 2;
+inline constexpr int axis_children = 3;
+inline constexpr int all_children = axis_children * axis_children * axis_children;
+
 /// Weight of coarse corner `a` (0 or 1) at fine corner `m` of child `o` along one axis.
-KOKKOS_FORCEINLINE_FUNCTION constexpr double child_weight(int factor, int o, int m, int a) {
-  double const position = factor == 2 ? 0.5 * (o + m) : m;
+KOKKOS_FORCEINLINE_FUNCTION constexpr double child_weight(int o, int m, int a) {
+  double const position = o == whole_child ? m : 0.5 * (o + m);
   return a == 1 ? position : 1 - position;
 }
+
+/// Where a cell may lie along one axis from a coarse node: the halves of the coarse cell behind it (slots 0 and 1), of
+/// the one ahead (2 and 3), all of the one behind (4), all of the one ahead (5).
+inline constexpr int axis_slots = 6;
+inline constexpr int all_slots = axis_slots * axis_slots * axis_slots;
+KOKKOS_FORCEINLINE_FUNCTION constexpr bool slot_ahead(int slot) { return slot == 2 || slot == 3 || slot == 5; }
+KOKKOS_FORCEINLINE_FUNCTION constexpr int slot_child(int slot) { return slot < 4 ? slot % 2 : whole_child; }
 
 /// Inverse of a symmetric block; components without stiffness stay out of it.
 KOKKOS_INLINE_FUNCTION void invert_symmetric(float const (&d)[6], float (&inverse)[6]) {
@@ -81,8 +97,8 @@ struct CellGalerkin {
   float const* moduli;
   std::uint8_t const* mask;   ///< null: no constraints
   float const* stiffness;     ///< [24][24]
-  float const* products;      ///< P_c^T K0 P_c: [children][a][b][9]
-  float const* coefficients;  ///< [14][4][4][4][9]: of the moduli around a node in its blocks from the centre on
+  float const* products;      ///< P_c^T K0 P_c: [all_children][a][b][9], a child's index with x fastest
+  float const* coefficients;  ///< [14][all_slots][9]: of the moduli around a node in its blocks from the centre on
   NodeBox fine;
   int cells[3];  ///< of the fine level
   int factor[3];
@@ -92,6 +108,32 @@ struct CellGalerkin {
   std::uint8_t const* coarse_mask;
 
   KOKKOS_FUNCTION int fixed(std::uint32_t node) const { return coarse_mask ? coarse_mask[node] : 0; }
+
+  /// The last cell of the axis has a coarse cell of its own.
+  KOKKOS_FORCEINLINE_FUNCTION bool short_axis(int axis) const {
+    return factor[axis] == 2 && fine.periodic[axis] && (cells[axis] & 1) != 0;
+  }
+  /// Finds the cell that is the m-th around a coarse node, m in [0, 2 factor); `i` is its index before wrapping. False
+  /// where there is none.
+  KOKKOS_FORCEINLINE_FUNCTION bool locate(int axis, int m, int& i, int& slot) const {
+    slot = factor[axis] == 2 ? m : 4 + m;
+    if (i < 0) {
+      if (!fine.periodic[axis]) return false;
+      if (short_axis(axis)) {
+        if (m == 0) return false;
+        slot = 4;
+      }
+      i += cells[axis];
+      return true;
+    }
+    if (i >= cells[axis]) return false;
+    if (i == cells[axis] - 1 && short_axis(axis)) slot = 5;
+    return true;
+  }
+  /// What a cell is of its coarse cell.
+  KOKKOS_FORCEINLINE_FUNCTION int child_of(int axis, int i) const {
+    return factor[axis] == 1 || (i == cells[axis] - 1 && short_axis(axis)) ? whole_child : i & 1;
+  }
 
   /// Positions from 13 on in four shares of equal work (72 moduli each where all axes are halved).
   static constexpr int shares = 4;
@@ -113,21 +155,19 @@ struct CellGalerkin {
       last[axis] = s[axis] < 0 ? factor[axis] : 2 * factor[axis];
       origin[axis] = factor[axis] * (p[axis] - 1);
     }
-    float const* const table = coefficients + 576 * (position - center_position);
+    float const* const table = coefficients + 9 * all_slots * (position - center_position);
     for (int mz = first[2]; mz < last[2]; ++mz) {
-      int k = origin[2] + mz;
-      if (fine.periodic[2] && k < 0) k += cells[2];
-      if (k < 0 || k >= cells[2]) continue;
+      int k = origin[2] + mz, slot_z;
+      if (!locate(2, mz, k, slot_z)) continue;
       for (int my = first[1]; my < last[1]; ++my) {
-        int j = origin[1] + my;
-        if (fine.periodic[1] && j < 0) j += cells[1];
-        if (j < 0 || j >= cells[1]) continue;
+        int j = origin[1] + my, slot_y;
+        if (!locate(1, my, j, slot_y)) continue;
         float const* const row = moduli + static_cast<index_t>(cells[0]) * (j + static_cast<index_t>(cells[1]) * k);
+        float const* const of_row = table + 9 * axis_slots * (slot_y + axis_slots * slot_z);
         for (int mx = first[0]; mx < last[0]; ++mx) {
-          int i = origin[0] + mx;
-          if (fine.periodic[0] && i < 0) i += cells[0];
-          float const modulus = i < 0 || i >= cells[0] ? 0.0f : row[i];
-          float const* const c = table + 9 * (mx + 4 * (my + 4 * mz));
+          int i = origin[0] + mx, slot_x;
+          float const modulus = locate(0, mx, i, slot_x) ? row[i] : 0.0f;
+          float const* const c = of_row + 9 * slot_x;
           for (int e = 0; e < 9; ++e) sum[e] += modulus * c[e];
         }
       }
@@ -160,17 +200,21 @@ struct CellGalerkin {
       if (!exists) continue;
       for (int o = 0; o < 8; ++o) {
         int const child[3] = {first[0] + (o & 1), first[1] + ((o >> 1) & 1), first[2] + (o >> 2)};
+        int part[3];
         bool real = true;
-        for (int axis = 0; axis < 3; ++axis)
+        for (int axis = 0; axis < 3; ++axis) {
           real = real && ((o >> axis) & 1) < factor[axis] && child[axis] < cells[axis];
+          part[axis] = child_of(axis, child[axis]);
+        }
         if (!real) continue;
         index_t const cell =
             child[0] + static_cast<index_t>(cells[0]) * (child[1] + static_cast<index_t>(cells[1]) * child[2]);
         float const modulus = moduli[cell];
         if (mask && has_constraint(child)) {
-          constrained_child(child, o, a, b, modulus, sum);
+          constrained_child(child, part, a, b, modulus, sum);
         } else {
-          float const* const product = products + 9 * (b + 8 * (a + 8 * o));
+          int const index = part[0] + axis_children * (part[1] + axis_children * part[2]);
+          float const* const product = products + 9 * (b + 8 * (a + 8 * index));
           for (int e = 0; e < 9; ++e) sum[e] += modulus * product[e];
         }
       }
@@ -196,7 +240,7 @@ struct CellGalerkin {
   }
 
   // A child with constrained nodes: P_c^T Q K0 Q P_c entry by entry.
-  KOKKOS_FUNCTION void constrained_child(int const (&child)[3], int o, int a, int b, float modulus,
+  KOKKOS_FUNCTION void constrained_child(int const (&child)[3], int const (&part)[3], int a, int b, float modulus,
                                          float (&sum)[9]) const {
     int bits[8];
     float at_a[8], at_b[8];
@@ -207,8 +251,8 @@ struct CellGalerkin {
         int const bit = (m >> axis) & 1;
         n[axis] = child[axis] + bit;
         fine.wrap(axis, n[axis]);
-        at_a[m] *= static_cast<float>(child_weight(factor[axis], (o >> axis) & 1, bit, (a >> axis) & 1));
-        at_b[m] *= static_cast<float>(child_weight(factor[axis], (o >> axis) & 1, bit, (b >> axis) & 1));
+        at_a[m] *= static_cast<float>(child_weight(part[axis], bit, (a >> axis) & 1));
+        at_b[m] *= static_cast<float>(child_weight(part[axis], bit, (b >> axis) & 1));
       }
       bits[m] = mask[fine.index(n[0], n[1], n[2])];
     }
@@ -237,8 +281,8 @@ struct CellGalerkin {
       bool exists = true;
       for (int axis = 0; axis < 3; ++axis) {
         c[axis] = factor[axis] * (p[axis] - 1) + at[axis];
-        if (fine.periodic[axis] && c[axis] < 0) c[axis] += cells[axis];
-        exists = exists && at[axis] < 2 * factor[axis] && c[axis] >= 0 && c[axis] < cells[axis];
+        int slot;
+        exists = exists && at[axis] < 2 * factor[axis] && locate(axis, at[axis], c[axis], slot);
       }
       if (exists && has_constraint(c)) return true;
     }
@@ -259,38 +303,43 @@ struct StencilGalerkin {
   static constexpr int shares = 14;
   KOKKOS_FUNCTION static int share_position(int share, int i) { return i == 0 ? center_position + share : -1; }
 
-  KOKKOS_FORCEINLINE_FUNCTION static float weight(int factor, int distance) {
-    if (factor == 1) return distance == 0 ? 1.0f : 0.0f;
-    return distance == 0 ? 1.0f : (distance == 1 || distance == -1 ? 0.5f : 0.0f);
+  /// Weight of a coarse node at fine node `i`, in [0, nodes), which lies at `distance` from it.
+  KOKKOS_FORCEINLINE_FUNCTION float weight(int axis, int i, int distance) const {
+    if (distance == 0) return 1.0f;
+    return factor[axis] == 2 && (i & 1) != 0 && (distance == 1 || distance == -1) ? 0.5f : 0.0f;
+  }
+  /// The distance of the coarse nodes q and q + s along an axis, in fine nodes.
+  KOKKOS_FORCEINLINE_FUNCTION int step(int axis, int q, int s) const {
+    bool const short_axis = factor[axis] == 2 && from.box.periodic[axis] && (from.box.extent(axis) & 1) != 0;
+    bool const wraps = q + s < 0 || q + s >= coarse.extent(axis);
+    return short_axis && wraps ? s : factor[axis] * s;
   }
 
   KOKKOS_FUNCTION void plain_block(std::uint32_t node, int position, float (&sum)[9]) const {
     for (float& entry : sum) entry = 0;
     int p[3];
     coarse.position(node, p);
-    int const s[3] = {position % 3 - 1, position / 3 % 3 - 1, position / 9 - 1};
+    int const s[3] = {step(0, p[0], position % 3 - 1), step(1, p[1], position / 3 % 3 - 1),
+                      step(2, p[2], position / 9 - 1)};
     // Per axis: fine node i = I + di and its neighbour i + dt within reach of I + s.
     for (int z = 0; z < 9; ++z) {
       int const dz = z / 3 - 1, tz = z % 3 - 1;
-      int k = factor[2] * p[2] + dz;
-      float const wz = weight(factor[2], dz) * weight(factor[2], dz + tz - factor[2] * s[2]);
-      if (wz == 0 || !from.box.wrap(2, k)) continue;
-      int next_k = k + tz;
-      if (!from.box.wrap(2, next_k)) continue;
+      int k = factor[2] * p[2] + dz, next_k = k + tz;
+      if (!from.box.wrap(2, k) || !from.box.wrap(2, next_k)) continue;
+      float const wz = weight(2, k, dz) * weight(2, next_k, dz + tz - s[2]);
+      if (wz == 0) continue;
       for (int y = 0; y < 9; ++y) {
         int const dy = y / 3 - 1, ty = y % 3 - 1;
-        int j = factor[1] * p[1] + dy;
-        float const wyz = wz * weight(factor[1], dy) * weight(factor[1], dy + ty - factor[1] * s[1]);
-        if (wyz == 0 || !from.box.wrap(1, j)) continue;
-        int next_j = j + ty;
-        if (!from.box.wrap(1, next_j)) continue;
+        int j = factor[1] * p[1] + dy, next_j = j + ty;
+        if (!from.box.wrap(1, j) || !from.box.wrap(1, next_j)) continue;
+        float const wyz = wz * weight(1, j, dy) * weight(1, next_j, dy + ty - s[1]);
+        if (wyz == 0) continue;
         for (int x = 0; x < 9; ++x) {
           int const dx = x / 3 - 1, tx = x % 3 - 1;
-          int i = factor[0] * p[0] + dx;
-          float const w = wyz * weight(factor[0], dx) * weight(factor[0], dx + tx - factor[0] * s[0]);
-          if (w == 0 || !from.box.wrap(0, i)) continue;
-          int next_i = i + tx;
-          if (!from.box.wrap(0, next_i)) continue;
+          int i = factor[0] * p[0] + dx, next_i = i + tx;
+          if (!from.box.wrap(0, i) || !from.box.wrap(0, next_i)) continue;
+          float const w = wyz * weight(0, i, dx) * weight(0, next_i, dx + tx - s[0]);
+          if (w == 0) continue;
           std::uint32_t const row = from.box.index(i, j, k);
           int const t = tx + 1 + 3 * (ty + 1) + 9 * (tz + 1);
           float a[9];
@@ -330,7 +379,7 @@ struct StencilGalerkin {
       bool exists = true;
       for (int axis = 0; axis < 3; ++axis) {
         i[axis] = factor[axis] * p[axis] + at[axis];
-        exists = exists && weight(factor[axis], at[axis]) > 0 && from.box.wrap(axis, i[axis]);
+        exists = exists && from.box.wrap(axis, i[axis]) && weight(axis, i[axis], at[axis]) > 0;
       }
       if (exists && fine_flags[from.box.index(i[0], i[1], i[2])]) return true;
     }

@@ -59,7 +59,8 @@ struct Restrict {
     for (int axis = 0; axis < 3; ++axis) {
       for (int o = 0; o < 3; ++o) {
         int i = factor[axis] * p[axis] + o - 1;
-        bool const used = (factor[axis] == 2 || o == 1) && fine.wrap(axis, i);
+        // Only odd nodes lie between two coarse ones (an even neighbour: the wrap of a periodic axis of odd length).
+        bool const used = fine.wrap(axis, i) && (o == 1 || (factor[axis] == 2 && (i & 1) != 0));
         weight[axis][o] = used ? (o == 1 ? 1.0f : 0.5f) : 0.0f;
         at[axis][o] = used ? static_cast<std::uint32_t>(i) : 0u;
       }
@@ -252,17 +253,26 @@ struct SecondKrylovStep {
   }
 };
 
-/// Coarse moduli: the sum over the children over their number, with nothing outside of the box.
+/// Coarse moduli: the mean of the children. Beyond an ordinary end of the box they are void; the last coarse cell of a
+/// periodic axis of odd length has one layer of children.
 struct MeanModuli {
   float const* fine;
   float* coarse;
   index_t fine_cells[3], coarse_cells[3];
   int factor[3];
+  bool periodic[3];
   KOKKOS_FUNCTION void operator()(index_t index) const {
     auto const cell = static_cast<std::uint32_t>(index);
     auto const nx = static_cast<std::uint32_t>(coarse_cells[0]), ny = static_cast<std::uint32_t>(coarse_cells[1]);
     std::uint32_t const row = cell / nx;
     index_t const c[3] = {cell - row * nx, row % ny, row / ny};
+    int number = 1;
+    index_t end[3];
+    for (int axis = 0; axis < 3; ++axis) {
+      index_t const all = factor[axis] * (c[axis] + 1);
+      end[axis] = math::min(all, fine_cells[axis]);
+      number *= factor[axis] - (periodic[axis] ? static_cast<int>(all - end[axis]) : 0);
+    }
     float sum = 0;
     for (int o = 0; o < 8; ++o) {
       index_t child[3];
@@ -270,11 +280,11 @@ struct MeanModuli {
       for (int axis = 0; axis < 3; ++axis) {
         int const bit = (o >> axis) & 1;
         child[axis] = factor[axis] * c[axis] + bit;
-        real = real && bit < factor[axis] && child[axis] < fine_cells[axis];
+        real = real && bit < factor[axis] && child[axis] < end[axis];
       }
       if (real) sum += fine[child[0] + fine_cells[0] * (child[1] + fine_cells[1] * child[2])];
     }
-    coarse[index] = sum / static_cast<float>(factor[0] * factor[1] * factor[2]);
+    coarse[index] = sum / static_cast<float>(number);
   }
 };
 
