@@ -257,7 +257,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     list_constrained(space);
     make_vectors(space, grids);
     make_smoother(space);
-    dense_ = detail::DenseInverse<ExecutionSpace>(space, levels_.back().stencil);
+    dense_ = detail::DenseInverse<ExecutionSpace>(space, levels_.back().stencil, free_components(levels_.back()));
     fence(space, "brickwork::ElasticityMultigrid::ElasticityMultigrid");
   }
 
@@ -435,6 +435,16 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
       level.listed = upload<decltype(level.listed)>(listed, "brickwork::ElasticityMultigrid::constrained_nodes");
     }
     for (Level& level : levels_) level.flags = {};
+  }
+
+  // Components that no constraint holds: translations along them are in the null space.
+  static std::array<bool, 3> free_components(Level const& level) {
+    int held = 0;
+    if (level.mask.extent(0) > 0) {
+      auto const mask = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, level.mask);
+      for (std::size_t node = 0; node < mask.extent(0); ++node) held |= mask(node);
+    }
+    return {(held & 1) == 0, (held & 2) == 0, (held & 4) == 0};
   }
 
   static void upload_stiffness(Level& level) {

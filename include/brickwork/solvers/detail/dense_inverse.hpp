@@ -6,7 +6,7 @@
 // an inverse on the rest. The inverse is kept in FP32: 4 n^2 bytes for n degrees of freedom.
 #pragma once
 
-#include <vector>
+#include <array>
 
 #include "brickwork/operators/detail/block_stencil.hpp"
 
@@ -14,65 +14,55 @@ namespace brickwork::detail {
 
 inline constexpr int dense_block = 32;
 
-/// The diagonal is raised by this much: rounding of the stencil leaves free rigid motions, and islands in void, pivots
-/// of either sign up to some 1e-6, whose inverses would be noise or negative.
+/// The diagonal is raised by this much: rounding of the stencil leaves free rotations, and those of islands in void,
+/// pivots of either sign up to some 1e-6, whose inverses would be noise or negative.
 inline constexpr double dense_lift = 1e-5;
 
 /// The scaled matrix; row d nodes + i is component d of node i.
+///
+/// The diagonal block is R - the sum of the others, as in the product: in FP64 it leaves translations no stiffness but
+/// that of the lift. Nodes of a periodic grid may meet at several positions; one index has all of a row, so that nothing
+/// meets in memory.
 struct DenseFromStencil {
   StencilData stencil;
-  double* matrix;  // [n][n]
+  double* matrix;  // [n][n], zero
   int n;           // padded to whole blocks
 
   KOKKOS_FUNCTION double scale(std::uint32_t node, int d) const {
     double const value = stencil.diagonal[static_cast<index_t>(d) * stencil.nodes + node];
     return value > 0 ? 1 / ::sqrt(value) : 0;
   }
-  KOKKOS_FUNCTION void add(std::uint32_t row, std::uint32_t column, double const (&a)[9], bool mirrored) const {
-    for (int d = 0; d < 3; ++d)
-      for (int e = 0; e < 3; ++e) {
-        double const value = scale(row, d) * scale(column, e) * a[3 * d + e];
-        auto const i = static_cast<index_t>(d * stencil.nodes + row);
-        auto const j = static_cast<index_t>(e * stencil.nodes + column);
-        matrix[i * n + j] += value;
-        if (mirrored) matrix[j * n + i] += value;
-      }
+  KOKKOS_FUNCTION double& entry(int d, std::uint32_t node, int e, std::uint32_t other) const {
+    auto const nodes = static_cast<index_t>(stencil.nodes);
+    return matrix[(d * nodes + node) * n + e * nodes + other];
   }
-  KOKKOS_FUNCTION void block(std::uint32_t node, int position) const {
-    double a[9];
-    if (position == center_position) {
-      float d[6];
-      for (int e = 0; e < 6; ++e) d[e] = stencil.diagonal[static_cast<index_t>(e) * stencil.nodes + node];
-      a[0] = (1 + dense_lift) * d[0], a[4] = (1 + dense_lift) * d[1], a[8] = (1 + dense_lift) * d[2];
-      a[5] = a[7] = d[3], a[2] = a[6] = d[4], a[1] = a[3] = d[5];
-      add(node, node, a, false);
-      return;
+  KOKKOS_FUNCTION index_t count() const { return 3 * static_cast<index_t>(stencil.nodes); }
+  KOKKOS_FUNCTION void operator()(index_t row) const {
+    auto const node = static_cast<std::uint32_t>(row % stencil.nodes);
+    auto const d = static_cast<int>(row / stencil.nodes);
+    double const own = scale(node, d);
+    double center[3];  // symmetric, as products are to rounding only
+    for (int e = 0; e < 3; ++e) {
+      index_t const forth = 3 * d + e, back = 3 * e + d;
+      center[e] = 0.5 * (static_cast<double>(stencil.row_sum[forth * stencil.nodes + node]) +
+                         static_cast<double>(stencil.row_sum[back * stencil.nodes + node]));
     }
+    center[d] += dense_lift * static_cast<double>(stencil.diagonal[row]);
     int p[3];
     stencil.box.position(node, p);
-    int i = p[0] + position % 3 - 1, j = p[1] + position / 3 % 3 - 1, k = p[2] + position / 9 - 1;
-    bool const inside = stencil.box.wrap(0, i) && stencil.box.wrap(1, j) && stencil.box.wrap(2, k);
-    if (!inside) return;
-    float entries[9];
-    std::uint32_t const neighbour = stencil.box.index(i, j, k);
-    stencil.load(position, node, neighbour, entries);
-    for (int e = 0; e < 9; ++e) a[e] = static_cast<double>(entries[e]);
-    add(node, neighbour, a, true);
-  }
-  /// Index: node, then position from the centre on; nodes of a periodic grid meet each other more than once, so there
-  /// one index does all (count()).
-  KOKKOS_FUNCTION void operator()(index_t index) const {
-    if (count() == 1) {
-      for (std::uint32_t node = 0; node < stencil.nodes; ++node)
-        for (int position = center_position; position < 27; ++position) block(node, position);
-    } else {
-      block(static_cast<std::uint32_t>(index % stencil.nodes),
-            center_position + static_cast<int>(index / stencil.nodes));
+    for (int position = 0; position < 27; ++position) {
+      int i = p[0] + position % 3 - 1, j = p[1] + position / 3 % 3 - 1, k = p[2] + position / 9 - 1;
+      bool const inside = stencil.box.wrap(0, i) && stencil.box.wrap(1, j) && stencil.box.wrap(2, k);
+      if (position == center_position || !inside) continue;
+      std::uint32_t const other = stencil.box.index(i, j, k);
+      float a[9];
+      stencil.load(position, node, other, a);
+      for (int e = 0; e < 3; ++e) {
+        entry(d, node, e, other) += own * scale(other, e) * static_cast<double>(a[3 * d + e]);
+        center[e] -= 0.5 * (static_cast<double>(a[3 * d + e]) + static_cast<double>(a[3 * e + d]));
+      }
     }
-  }
-  KOKKOS_FUNCTION index_t count() const {
-    bool const periodic = stencil.box.periodic[0] || stencil.box.periodic[1] || stencil.box.periodic[2];
-    return periodic ? 1 : 14 * static_cast<index_t>(stencil.nodes);
+    for (int e = 0; e < 3; ++e) entry(d, node, e, node) += own * scale(node, e) * center[e];
   }
 };
 
@@ -183,17 +173,38 @@ struct EliminateBlock {
   }
 };
 
+/// The sum of the diagonal of each component, by one thread.
+struct SumDiagonal {
+  StencilData stencil;
+  double* sums;  // [3]
+  KOKKOS_FUNCTION void operator()(index_t d) const {
+    double sum = 0;
+    for (std::uint32_t node = 0; node < stencil.nodes; ++node)
+      sum += static_cast<double>(stencil.diagonal[d * stencil.nodes + node]);
+    sums[d] = sum;
+  }
+};
+
+/// The inverse in FP32. Where the translation e of a component is free, (A + lift D) e = lift D e, and the lift has made
+/// e e^T / (lift sum D) of it, which is taken out: a residual with a mean (rounding, if the load is balanced) gets the
+/// displacement of the balanced rest, with the excess taken from each node by its share of the stiffness.
 struct StoreInverse {
   DenseFromStencil dense;
+  double const* sums;
   float* inverse;  // [dofs][n]
+  bool free[3];
   KOKKOS_FUNCTION void operator()(index_t index) const {
     index_t const row = index / dense.n, column = index % dense.n;
     auto const nodes = static_cast<index_t>(dense.stencil.nodes);
     double value = 0;
-    if (column < 3 * nodes)
-      value = dense.matrix[index] *
-              dense.scale(static_cast<std::uint32_t>(row % nodes), static_cast<int>(row / nodes)) *
-              dense.scale(static_cast<std::uint32_t>(column % nodes), static_cast<int>(column / nodes));
+    if (column < 3 * nodes) {
+      auto const d = static_cast<int>(row / nodes), e = static_cast<int>(column / nodes);
+      double const scale = dense.scale(static_cast<std::uint32_t>(row % nodes), d) *
+                           dense.scale(static_cast<std::uint32_t>(column % nodes), e);
+      value = dense.matrix[index] * scale;
+      // Nodes without stiffness stay out.
+      if (d == e && free[d] && scale > 0) value -= 1 / (dense_lift * sums[d]);
+    }
     inverse[index] = static_cast<float>(value);
   }
 };
@@ -228,18 +239,21 @@ class DenseInverse {
       Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename ExecutionSpace::memory_space>::accessible;
 
   DenseInverse() = default;
-  DenseInverse(ExecutionSpace const& space, StencilData const& stencil) : stencil_(stencil), n_(padded(stencil.nodes)) {
+  /// \param free  components without a constraint anywhere: a translation along them is no deformation
+  DenseInverse(ExecutionSpace const& space, StencilData const& stencil, std::array<bool, 3> const& free)
+      : stencil_(stencil), free_(free), n_(padded(stencil.nodes)) {
     auto const n = static_cast<index_t>(n_);
     matrix_ = allocate<Kokkos::View<double*, memory_space>>(space, "brickwork::DenseInverse::matrix", n * n);
     panels_ = allocate<Kokkos::View<double*, memory_space>>(space, "brickwork::DenseInverse::panels",
                                                             2 * n * dense_block + dense_block * dense_block);
+    sums_ = allocate<Kokkos::View<double*, memory_space>>(space, "brickwork::DenseInverse::sums", 3);
     inverse_ =
         allocate<Kokkos::View<float*, memory_space>>(space, "brickwork::DenseInverse::inverse", 3 * stencil.nodes * n);
   }
 
   static index_t bytes(index_t nodes) {
     index_t const n = padded(static_cast<std::uint32_t>(nodes));
-    return 8 * n * n + 8 * (2 * n * dense_block + dense_block * dense_block) + 4 * 3 * nodes * n;
+    return 8 * n * n + 8 * (2 * n * dense_block + dense_block * dense_block + 3) + 4 * 3 * nodes * n;
   }
 
   /// Inverts the stencil's present matrix. Asynchronous.
@@ -265,8 +279,9 @@ class DenseInverse {
       Kokkos::parallel_for("brickwork::DenseInverse::eliminate", tiles,
                            EliminateBlock<ExecutionSpace>{matrix_.data(), pivot, rows, columns, n_, k, blocks});
     }
+    Kokkos::parallel_for("brickwork::DenseInverse::sums", range(space, 3), SumDiagonal{stencil_, sums_.data()});
     Kokkos::parallel_for("brickwork::DenseInverse::store", range(space, static_cast<index_t>(3) * stencil_.nodes * n_),
-                         StoreInverse{dense, inverse_.data()});
+                         StoreInverse{dense, sums_.data(), inverse_.data(), {free_[0], free_[1], free_[2]}});
   }
 
   void solve(ExecutionSpace const& space, VectorRef b, VectorRef x) const {
@@ -282,8 +297,9 @@ class DenseInverse {
   }
 
   StencilData stencil_;
+  std::array<bool, 3> free_{};
   int n_ = 0;
-  Kokkos::View<double*, memory_space> matrix_, panels_;
+  Kokkos::View<double*, memory_space> matrix_, panels_, sums_;
   Kokkos::View<float*, memory_space> inverse_;
 };
 
