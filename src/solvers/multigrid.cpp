@@ -360,8 +360,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
       level.moduli = allocate<CellField<float, memory_space>>(space, "brickwork::ElasticityMultigrid::moduli",
                                                               level.grid.cell_count());
       level.matrix_free = std::make_unique<operator_type>(
-          space, level.grid, coarse_stiffness(finer.matrix_free->stiffness(), finer.factor),
-          ElasticityKernel::parity);
+          space, level.grid, coarse_stiffness(finer.matrix_free->stiffness(), finer.factor), ElasticityKernel::parity);
       level.matrix_free->set_moduli(level.moduli);
       level.matrix_free->set_constraints(space, level.mask);
       list_nodes(space, level);

@@ -14,9 +14,9 @@ namespace brickwork {
 /// shortest: an axis joins as soon as its spacing is below twice the shortest one that can still be halved, so that
 /// stretched cells become cubes first (semi-coarsening). An odd number of cells n is halved to (n + 1) / 2: on an
 /// ordinary axis the last coarse cell reaches one fine cell beyond the box, where there is no material; on a periodic
-/// one it holds one fine cell only, between the coarse nodes at fine nodes n - 1 and 0 (so that a coarse grid stands for
-/// indices, not for lengths). An ordinary axis is halved while it has at least two cells, a periodic one while it has
-/// at least four.
+/// one it holds one fine cell only, between the coarse nodes at fine nodes n - 1 and 0 (so that a coarse grid stands
+/// for indices, not for lengths). An ordinary axis is halved while it has at least two cells, a periodic one while it
+/// has at least four.
 class GridHierarchy {
  public:
   struct Level {

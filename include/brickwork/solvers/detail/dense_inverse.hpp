@@ -2,8 +2,9 @@
 // The coarsest level of a multigrid hierarchy: its stencil as a dense matrix and the inverse of that, on the device.
 //
 // The matrix is scaled to a unit diagonal and inverted in place by Gauss-Jordan elimination over blocks of 32 in FP64;
-// a pivot that cancels to less than 1e-6 (a free rigid motion, a component without stiffness) is left out, which gives
-// an inverse on the rest. The inverse is kept in FP32: 4 n^2 bytes for n degrees of freedom.
+// a pivot that cancels to less than 1e-6 (a component without stiffness) is left out, which gives an inverse on the
+// rest. Free translations are given a stiffness for the elimination, and what it makes of them is taken out again: they
+// would drown the rest in FP32. The inverse is kept in FP32: 4 n^2 bytes for n degrees of freedom.
 #pragma once
 
 #include <array>
@@ -21,11 +22,11 @@ inline constexpr double dense_lift = 1e-5;
 /// The scaled matrix; row d nodes + i is component d of node i.
 ///
 /// The diagonal block is R - the sum of the others, as in the product: in FP64 it leaves translations no stiffness but
-/// that of the lift. Nodes of a periodic grid may meet at several positions; one index has all of a row, so that nothing
-/// meets in memory.
+/// that of the lift and of StartDense. Nodes of a periodic grid may meet at several positions; one index has all of a
+/// row, so that nothing meets in memory.
 struct DenseFromStencil {
   StencilData stencil;
-  double* matrix;  // [n][n], zero
+  double* matrix;  // [n][n]; added to
   int n;           // padded to whole blocks
 
   KOKKOS_FUNCTION double scale(std::uint32_t node, int d) const {
@@ -173,21 +174,45 @@ struct EliminateBlock {
   }
 };
 
-/// The sum of the diagonal of each component, by one thread.
+/// The sum of the diagonal of each component, one team each.
+template <class ExecutionSpace>
 struct SumDiagonal {
+  using member_type = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
   StencilData stencil;
   double* sums;  // [3]
-  KOKKOS_FUNCTION void operator()(index_t d) const {
+  KOKKOS_FUNCTION void operator()(member_type const& team) const {
+    float const* const diagonal = stencil.diagonal + static_cast<index_t>(team.league_rank()) * stencil.nodes;
     double sum = 0;
-    for (std::uint32_t node = 0; node < stencil.nodes; ++node)
-      sum += static_cast<double>(stencil.diagonal[d * stencil.nodes + node]);
-    sums[d] = sum;
+    Kokkos::parallel_reduce(
+        Kokkos::TeamThreadRange(team, static_cast<int>(stencil.nodes)),
+        [&](int node, double& all) { all += static_cast<double>(diagonal[node]); }, sum);
+    Kokkos::single(Kokkos::PerTeam(team), [&]() { sums[team.league_rank()] = sum; });
   }
 };
 
-/// The inverse in FP32. Where the translation e of a component is free, (A + lift D) e = lift D e, and the lift has made
-/// e e^T / (lift sum D) of it, which is taken out: a residual with a mean (rounding, if the load is balanced) gets the
-/// displacement of the balanced rest, with the excess taken from each node by its share of the stiffness.
+/// Zero, and D e (D e)^T / (e^T D e) in scaled form where the translation e of a component is free.
+struct StartDense {
+  DenseFromStencil dense;
+  double const* sums;
+  bool free[3];
+  KOKKOS_FUNCTION void operator()(index_t index) const {
+    auto const nodes = static_cast<index_t>(dense.stencil.nodes);
+    index_t const row = index / dense.n, column = index % dense.n, d = row / nodes;
+    double value = 0;
+    if (d < 3 && d == column / nodes && free[d]) {
+      float const* const diagonal = dense.stencil.diagonal;
+      double const product = static_cast<double>(diagonal[row]) * static_cast<double>(diagonal[column]);
+      // Components without stiffness stay out.
+      if (product > 0) value = ::sqrt(product) / sums[d];
+    }
+    dense.matrix[index] = value;
+  }
+};
+
+/// The inverse in FP32. Where the translation e of a component is free, StartDense and the lift have made it
+/// (1 + lift) D e, so that the inverse holds e e^T / ((1 + lift) e^T D e), which is taken out: a residual with a mean
+/// (rounding, if the load is balanced) gets the displacement of its balanced rest, the excess being taken from each
+/// node by its share of the stiffness.
 struct StoreInverse {
   DenseFromStencil dense;
   double const* sums;
@@ -202,8 +227,7 @@ struct StoreInverse {
       double const scale = dense.scale(static_cast<std::uint32_t>(row % nodes), d) *
                            dense.scale(static_cast<std::uint32_t>(column % nodes), e);
       value = dense.matrix[index] * scale;
-      // Nodes without stiffness stay out.
-      if (d == e && free[d] && scale > 0) value -= 1 / (dense_lift * sums[d]);
+      if (d == e && free[d] && scale > 0) value -= 1 / ((1 + dense_lift) * sums[d]);
     }
     inverse[index] = static_cast<float>(value);
   }
@@ -258,15 +282,19 @@ class DenseInverse {
 
   /// Inverts the stencil's present matrix. Asynchronous.
   void update(ExecutionSpace const& space) {
-    Kokkos::deep_copy(space, matrix_, 0.0);
+    using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
     DenseFromStencil const dense{stencil_, matrix_.data(), n_};
+    auto const n = static_cast<index_t>(n_);
+    Kokkos::parallel_for("brickwork::DenseInverse::sums", Policy(space, 3, on_host ? 1 : 128),
+                         SumDiagonal<ExecutionSpace>{stencil_, sums_.data()});
+    Kokkos::parallel_for("brickwork::DenseInverse::start", range(space, n * n),
+                         StartDense{dense, sums_.data(), {free_[0], free_[1], free_[2]}});
     Kokkos::parallel_for("brickwork::DenseInverse::assemble", range(space, dense.count()), dense);
     int const blocks = n_ / dense_block;
     constexpr int threads = on_host ? 1 : 256;
     double* const pivot = panels_.data();
     double* const rows = pivot + dense_block * dense_block;
-    double* const columns = rows + static_cast<index_t>(n_) * dense_block;
-    using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
+    double* const columns = rows + n * dense_block;
     for (int k = 0; k < blocks; ++k) {
       Policy one(space, 1, threads);
       one.set_scratch_size(0, Kokkos::PerTeam(int(sizeof(double)) * 2 * dense_block * dense_block + 8));
@@ -279,8 +307,7 @@ class DenseInverse {
       Kokkos::parallel_for("brickwork::DenseInverse::eliminate", tiles,
                            EliminateBlock<ExecutionSpace>{matrix_.data(), pivot, rows, columns, n_, k, blocks});
     }
-    Kokkos::parallel_for("brickwork::DenseInverse::sums", range(space, 3), SumDiagonal{stencil_, sums_.data()});
-    Kokkos::parallel_for("brickwork::DenseInverse::store", range(space, static_cast<index_t>(3) * stencil_.nodes * n_),
+    Kokkos::parallel_for("brickwork::DenseInverse::store", range(space, dense.count() * n),
                          StoreInverse{dense, sums_.data(), inverse_.data(), {free_[0], free_[1], free_[2]}});
   }
 
