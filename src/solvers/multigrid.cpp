@@ -90,6 +90,9 @@ std::vector<VectorPlan> plan_vectors(std::vector<LevelGrid> const& levels, int k
   return plans;
 }
 
+// Stiffness of a cell, products of its children, coefficients of moduli: of the last matrix-free level.
+constexpr index_t table_bytes = 4 * (576 + 576 * detail::all_children + 14 * 9 * detail::all_slots);
+
 // Whether a step with a previous iterate, which the result replaces, needs a third vector.
 bool needs_product(MultigridSettings const& settings) {
   return settings.degree > 1 && (settings.smoother == Smoother::block_jacobi || settings.smoother == Smoother::bf16);
@@ -863,7 +866,7 @@ index_t ElasticityMultigrid<ExecutionSpace>::bytes(BoxGrid const& grid, bool con
   auto const grids = level_grids(hierarchy);
   int const count = static_cast<int>(grids.size());
   int const krylov = brickwork::krylov_levels(grids, settings);
-  index_t total = 4 * grid.node_count();
+  index_t total = 4 * grid.node_count() + table_bytes;
   if (needs_product(settings)) total += 12 * grid.node_count();
   auto const plans = plan_vectors(grids, krylov);
   for (int l = 1; l < count; ++l) {

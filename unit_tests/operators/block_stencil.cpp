@@ -302,4 +302,6 @@ TEMPLATE_TEST_CASE("products of stencils with all that follows them", "[stencil]
   epilogues<TestType>(BoxGrid({8, 6, 4}, {8, 6, 4}));
   epilogues<TestType>(BoxGrid({1, 6, 2}, {1, 6, 2}));
   epilogues<TestType>(BoxGrid({2, 5, 4}, {2, 5, 4}, {true, false, true}));
+  for (Index3 const& cells : {Index3{2, 2, 2}, Index3{2, 3, 5}, Index3{3, 3, 3}})
+    epilogues<TestType>(BoxGrid(cells, {1, 1, 1}, {true, true, true}));
 }

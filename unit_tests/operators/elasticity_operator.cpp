@@ -17,11 +17,12 @@ struct Case {
   std::array<bool, 3> periodic;
 };
 
-std::vector<Case> const cases{{{1, 1, 1}, {false, false, false}},    {{1, 7, 1}, {false, false, false}},
-                              {{37, 23, 19}, {false, false, false}}, {{33, 1, 65}, {false, false, false}},
-                              {{64, 9, 8}, {false, false, false}},   {{5, 6, 7}, {true, true, true}},
-                              {{31, 4, 33}, {true, false, false}},   {{2, 2, 2}, {true, true, true}},
-                              {{3, 40, 2}, {false, true, false}},    {{130, 3, 17}, {false, false, true}}};
+std::vector<Case> const cases{
+    {{1, 1, 1}, {false, false, false}},   {{1, 7, 1}, {false, false, false}},  {{37, 23, 19}, {false, false, false}},
+    {{33, 1, 65}, {false, false, false}}, {{64, 9, 8}, {false, false, false}}, {{5, 6, 7}, {true, true, true}},
+    {{31, 4, 33}, {true, false, false}},  {{2, 2, 2}, {true, true, true}},     {{2, 3, 5}, {true, true, true}},
+    {{3, 3, 3}, {true, true, true}},      {{65, 2, 33}, {true, true, true}},   {{3, 36, 5}, {true, true, true}},
+    {{3, 40, 2}, {false, true, false}},   {{130, 3, 17}, {false, false, true}}};
 
 // Every kernel that gives the product to the precision of the vectors; those that round to BF16 have tests of their
 // own.

@@ -26,6 +26,7 @@ std::vector<Case> const cases{
     {{64, 9, 8}, {false, false, false}, 6, {1, 1, 1}},   {{5, 6, 7}, {true, true, true}, 6, {1, 1, 1}},
     {{2, 1, 3}, {true, false, true}, 1, {1, 2, 5}},      {{31, 4, 33}, {true, false, false}, 3, {1, 1, 1}},
     {{2, 2, 2}, {true, true, true}, 11, {1, 1, 1}},      {{3, 40, 2}, {false, true, false}, 2, {1, 2, 5}},
+    {{2, 3, 5}, {true, true, true}, 6, {1, 2, 5}},       {{3, 3, 3}, {true, true, true}, 2, {1, 1, 1}},
     {{130, 3, 17}, {false, false, true}, 1, {1, 1, 1}},  {{257, 5, 4}, {true, false, false}, 2, {1, 1, 1}},
     {{540, 2, 3}, {false, false, false}, 2, {1, 1, 1}},  {{100, 37, 3}, {true, true, false}, 6, {1, 2, 5}}};
 

@@ -111,6 +111,57 @@ inline Body cantilever_body(BoxGrid const& grid, ModulusField const& field) {
   return body;
 }
 
+/// A periodic cell without supports. `load` sets the force components, [3 node + d], which must be balanced.
+inline Body periodic_cell(BoxGrid const& grid, std::vector<double> const& moduli, std::vector<double> const& load) {
+  Body body{grid, moduli, {}, {}, load};
+  for (index_t node = 0; node < grid.node_count(); ++node) body.nodes.push_back(node);
+  return body;
+}
+
+/// Random forces without a resultant, [3 node + d].
+inline std::vector<double> balanced_forces(BoxGrid const& grid, unsigned seed) {
+  auto forces = random_values(grid.dof_count(), seed);
+  for (std::size_t d = 0; d < 3; ++d) {
+    double mean = 0;
+    for (std::size_t i = d; i < forces.size(); i += 3) mean += forces[i] / static_cast<double>(grid.node_count());
+    for (std::size_t i = d; i < forces.size(); i += 3) forces[i] -= mean;
+  }
+  return forces;
+}
+
+/// The forces of a unit strain (xx, yy, zz, yz, xz, xy), sum of E_e K0 chi with chi its linear displacement within the
+/// cell; [3 node + d].
+inline std::vector<double> strain_forces(BoxGrid const& grid, std::vector<double> const& moduli, int strain) {
+  Vec3 const h = grid.spacing();
+  auto const stiffness = hex8_stiffness(elasticity_matrix(IsotropicMaterial{1, 0.3}), h);
+  std::array<double, 24> cell{};
+  for (std::size_t n = 0; n < 8; ++n) {
+    Vec3 const x{h[0] * static_cast<double>(n & 1), h[1] * static_cast<double>((n >> 1) & 1),
+                 h[2] * static_cast<double>(n >> 2)};
+    Vec3 const chi[6] = {
+        {x[0], 0, 0},           {0, x[1], 0}, {0, 0, x[2]}, {0, x[2] / 2, x[1] / 2}, {x[2] / 2, 0, x[0] / 2},
+        {x[1] / 2, x[0] / 2, 0}};
+    for (std::size_t r = 0; r < 24; ++r)
+      for (std::size_t d = 0; d < 3; ++d) cell[r] += stiffness[r][3 * n + d] * chi[strain][d];
+  }
+  std::vector<double> forces(static_cast<std::size_t>(grid.dof_count()), 0.0);
+  Index3 const n = grid.cells();
+  for (index_t k = 0; k < n[2]; ++k)
+    for (index_t j = 0; j < n[1]; ++j)
+      for (index_t i = 0; i < n[0]; ++i) {
+        auto const corner = cell_nodes(grid, i, j, k);
+        double const modulus = moduli[static_cast<std::size_t>(grid.cell_index(i, j, k))];
+        for (std::size_t r = 0; r < 24; ++r)
+          forces[3 * static_cast<std::size_t>(corner[r / 3]) + r % 3] += modulus * cell[r];
+      }
+  return forces;
+}
+
+/// The translations, which are free in a periodic cell.
+inline std::vector<RigidMotion> translations() {
+  return {{{1, 0, 0}, {}, {}}, {{0, 1, 0}, {}, {}}, {{0, 0, 1}, {}, {}}};
+}
+
 /// A body with its operators, multigrid and solver.
 template <class Space>
 struct MultigridSystem {
