@@ -167,6 +167,10 @@ constexpr int stall_checks = 25;
 
 constexpr int most_restarts = 3;
 
+// A solve that has drifted begins again from its true residual while it took no more iterations than this; directions
+// that were harder to come by are kept.
+constexpr int cheap_directions = 40;
+
 // A solve turns to deep cycles after this many iterations, and stays there until one needs few.
 constexpr int hard_iterations = 9;
 constexpr int easy_iterations = 7;
@@ -379,11 +383,11 @@ SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve_load(ExecutionSpace
     start = false;
     multigrid.free_operator().apply_dot(space, p_, w_, curvature);
     multigrid.clear_constrained(space, w_);
-    modes_.remove(space, w_);  // what rounding adds would stay in r, where no step can reduce it
     communicator_.sum(space, curvature);
     sum_each<1>("brickwork::FlexibleConjugateGradient::step", space, nodes,
                 detail::TakeStep{p_.data(), w_.data(), r_.data(), u.data(), stride, stride_u, scalars}, workspace_,
                 store_rr);
+    modes_.remove(space, r_);  // what rounding adds no step can reduce
     communicator_.sum(space, scalars_);
     ++result.iterations;
     Scalars const now = read(space);
@@ -402,6 +406,10 @@ SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve_load(ExecutionSpace
     if (broken) {
       if (!(truth <= options.tolerance)) result.status = SolveStatus::breakdown;  // also where it is no number
       break;
+    }
+    if (claims && !exact && truth > options.tolerance && result.iterations <= cheap_directions) {
+      start = true;  // refinement: the recurrence is good for some more digits from here
+      continue;
     }
     if (exact || (claims && truth > options.tolerance)) {
       exact = true;

@@ -32,7 +32,8 @@ SolverSettings tight(SolverMethod method = SolverMethod::automatic, double toler
 template <class Space>
 Tensor6 tensor_of(BoxGrid const& grid, std::vector<double> const& moduli, SolverSettings const& settings = tight()) {
   Space const space;
-  auto const field = to_device<CellField<double, typename Space::memory_space>>(space, moduli, grid.cell_count());
+  auto const field =
+      to_device<CellField<double, typename Space::memory_space>>(space, moduli, static_cast<index_t>(moduli.size()));
   return homogenized_tensor<Space>(space, grid, field, 0.3, settings);
 }
 
