@@ -12,14 +12,10 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <iostream>
-#include <new>
 #include <optional>
 
-#include "brickwork/core/check.hpp"
 #include "brickwork/core/config.hpp"
 #include "brickwork/core/device_memory.hpp"
 #include "brickwork/design/simp_optimizer.hpp"
@@ -29,40 +25,24 @@
 #include "brickwork/io/run_directory.hpp"
 #include "brickwork/io/simp_config.hpp"
 #include "brickwork/io/simp_options.hpp"
+#include "support/driver.hpp"
 
 using namespace brickwork;
+using namespace brickwork::driver;
 
 namespace {
 
 using Space = Kokkos::DefaultExecutionSpace;
 
-enum ExitCode { finished = 0, failed = 1, bad_input = 2, capped = 3, out_of_memory = 4 };
-
-volatile std::sig_atomic_t interrupted = 0;
-extern "C" void on_interrupt(int) {
-  interrupted = 1;
-  std::signal(SIGINT, SIG_DFL);  // a second one ends the program at once
-}
-
 using Settings = std::vector<std::pair<std::string, std::string>>;
-
-std::string triple(Index3 const& n) {
-  return std::to_string(n[0]) + " x " + std::to_string(n[1]) + " x " + std::to_string(n[2]);
-}
 
 // In mixed precision the design lives in FP32 too.
 bool single_fields(SimpProblem const& problem) { return problem.solver.precision == Precision::mixed; }
 
-// Refuses a run that cannot fit, before anything grid-sized is allocated.
 SimpMemory plan_memory(SimpProblem const& problem, MemoryState const& memory) {
   SimpMemory const plan = simp_memory(problem, single_fields(problem) ? 4 : 8);
-  index_t const bytes = plan.total();
-  if (memory.available >= 0 && bytes > memory.available) {
-    throw OutOfMemory("grid " + triple(problem.cells) + " needs " + format_bytes(double(bytes)) + " (" +
-                      std::to_string(bytes) + " bytes), but " + memory.device + " has " +
-                      format_bytes(double(memory.available)) + " free; use a smaller grid" +
-                      (problem.solver.precision == Precision::fp64 ? " or solver.precision = \"mixed\"" : ""));
-  }
+  require_memory(problem.cells, plan.total(), memory,
+                 problem.solver.precision == Precision::fp64 ? " or solver.precision = \"mixed\"" : "");
   return plan;
 }
 
@@ -70,12 +50,7 @@ Settings describe_run(SimpConfig const& config, BoundaryConditions const& condit
                       SimpMemory const& plan) {
   SimpProblem const& problem = config.problem;
   BoxGrid const grid = simp_grid(problem);
-  auto const part = [&](index_t bytes) {
-    char text[64];
-    std::snprintf(text, sizeof text, "%s, %.1f bytes per cell", format_bytes(double(bytes)).c_str(),
-                  double(bytes) / double(grid.cell_count()));
-    return std::string(text);
-  };
+  auto const part = [&](index_t bytes) { return describe_bytes(bytes, grid.cell_count()); };
   Settings settings{{"brickwork-simp", BRICKWORK_VERSION},
                     {"problem", problem.name},
                     {"grid", triple(problem.cells) + " cells, " + std::to_string(grid.cell_count()) + " in all"},
@@ -246,54 +221,17 @@ int run(SimpConfig const& config, bool force) {
 }  // namespace
 
 int main(int argc, char* argv[]) {
-  try {
+  return report_errors("brickwork-simp", [&] {
     SimpOptions const options = parse_simp_options(argc, argv, std::cout, std::cerr);
     if (options.exit_code) return *options.exit_code;
     SimpConfig const config = read_simp_config(options.config, options.overrides);
     if (options.print_config) {
       std::cout << to_toml(config);
-      return finished;
+      return static_cast<int>(finished);
     }
-#if defined(KOKKOS_ENABLE_OPENMP)
-    // Kokkos warns where this is unset. The OpenMP runtime has read its environment by now: whoever wants threads bound
-    // sets OMP_PROC_BIND before the start.
-    setenv("OMP_PROC_BIND", "false", 0);
-#endif
-    // Arguments are ours alone, so Kokkos gets its settings as a command line, which every version understands.
-    std::vector<std::string> words{argv[0]};
-    if (config.threads > 0)
-      words.push_back("--kokkos-" + std::string(KOKKOS_VERSION < 30700 ? "" : "num-") +
-                      "threads=" + std::to_string(config.threads));
-    if (config.device >= 0)
-      words.push_back("--kokkos-device" + std::string(KOKKOS_VERSION < 30700 ? "" : "-id") + "=" +
-                      std::to_string(config.device));
-    std::vector<char*> pointers;
-    for (auto& word : words) pointers.push_back(word.data());
-    pointers.push_back(nullptr);
-    int count = static_cast<int>(words.size());
-    Kokkos::initialize(count, pointers.data());
-    std::signal(SIGINT, on_interrupt);
-    int code = failed;
-    try {
-      code = single_fields(config.problem) ? run<SimpOptimizer<Space, float>>(config, options.force)
+    return run_with_kokkos(argv[0], config.threads, config.device, [&] {
+      return single_fields(config.problem) ? run<SimpOptimizer<Space, float>>(config, options.force)
                                            : run<SimpOptimizer<Space, double>>(config, options.force);
-    } catch (...) {
-      Kokkos::finalize();
-      throw;
-    }
-    Kokkos::finalize();
-    return code;
-  } catch (InputError const& error) {
-    std::cerr << "brickwork-simp: " << error.what() << "\n";
-    return bad_input;
-  } catch (OutOfMemory const& error) {
-    std::cerr << "brickwork-simp: out of memory: " << error.what() << "\n";
-    return out_of_memory;
-  } catch (std::bad_alloc const&) {
-    std::cerr << "brickwork-simp: out of memory on the host\n";
-    return out_of_memory;
-  } catch (std::exception const& error) {
-    std::cerr << "brickwork-simp: " << error.what() << "\n";
-    return failed;
-  }
+    });
+  });
 }

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "brickwork/core/check.hpp"
-#include "brickwork/operators/elasticity_kernel.hpp"
+#include "problem_checks.hpp"
 
 namespace brickwork {
 
@@ -46,6 +46,16 @@ Schedule constant_schedule(int steps, double penalization, double beta, double m
   schedule.stages = {{1, steps, penalization, beta, move, radius}};
   schedule.select_best = false;
   schedule.restart_ratio = 0;
+  return schedule;
+}
+
+Schedule shorten(Schedule schedule, int steps) {
+  BRICKWORK_REQUIRE(steps >= 1 && steps <= schedule.steps, "the schedule has steps 1 to ", schedule.steps, ", not ",
+                    steps);
+  schedule.steps = steps;
+  auto const beyond = [&](ScheduleStage const& stage) { return stage.first_step > steps; };
+  schedule.stages.erase(std::remove_if(schedule.stages.begin(), schedule.stages.end(), beyond), schedule.stages.end());
+  if (!schedule.stages.empty()) schedule.stages.back().last_step = std::min(schedule.stages.back().last_step, steps);
   return schedule;
 }
 
@@ -405,19 +415,7 @@ void check_grid(SimpProblem const& p) {
 }
 
 void check_material(SimpProblem const& p, std::vector<std::string>& warnings) {
-  BRICKWORK_REQUIRE(std::isfinite(p.young) && p.young > 0, "material.young = ", p.young,
-                    ": must be above 0 and finite");
-  BRICKWORK_REQUIRE(std::isfinite(p.young_min_ratio) && p.young_min_ratio > 0 && p.young_min_ratio < 1,
-                    "material.young_min_ratio = ", p.young_min_ratio, ": must lie in (0, 1)");
-  BRICKWORK_REQUIRE(p.poisson != 0.5,
-                    "material.poisson = 0.5: incompressible material is not supported, must be < 0.5");
-  BRICKWORK_REQUIRE(std::isfinite(p.poisson) && p.poisson > -1 && p.poisson < 0.5, "material.poisson = ", p.poisson,
-                    ": must lie in (-1, 0.5)");
-  if (p.poisson >= 0.49) {
-    warnings.push_back(detail::concatenate(
-        "material.poisson = ", p.poisson,
-        ": trilinear elements lock volumetrically this near to 0.5; the structure appears too stiff"));
-  }
+  detail::check_material(p.young, p.young_min_ratio, p.poisson, warnings);
   if (p.stiffness == StiffnessScale::reference_cube) {
     double const h[3] = {p.lengths[0] / static_cast<double>(p.cells[0]), p.lengths[1] / static_cast<double>(p.cells[1]),
                          p.lengths[2] / static_cast<double>(p.cells[2])};
@@ -431,35 +429,10 @@ void check_material(SimpProblem const& p, std::vector<std::string>& warnings) {
 
 void check_schedule(SimpProblem const& p, std::vector<std::string>& warnings) {
   Schedule const& s = p.schedule;
-  BRICKWORK_REQUIRE(s.steps >= 1, "schedule.steps = ", s.steps, ": must be at least 1");
-  BRICKWORK_REQUIRE(!s.stages.empty(), "schedule: has no stages");
-  int next = 1;
   double const h_min =
       std::min({p.lengths[0] / static_cast<double>(p.cells[0]), p.lengths[1] / static_cast<double>(p.cells[1]),
                 p.lengths[2] / static_cast<double>(p.cells[2])});
-  bool warned = false;
-  for (std::size_t i = 0; i < s.stages.size(); ++i) {
-    ScheduleStage const& stage = s.stages[i];
-    std::string const subject = detail::concatenate("schedule.stage ", i + 1);
-    BRICKWORK_REQUIRE(stage.first_step == next && stage.last_step >= stage.first_step, subject, ": covers steps ",
-                      stage.first_step, " to ", stage.last_step,
-                      ", but stages must follow one another; this one must begin at step ", next);
-    next = stage.last_step + 1;
-    BRICKWORK_REQUIRE(std::isfinite(stage.penalization) && stage.penalization >= 1, subject, ": penalization ",
-                      stage.penalization, " must be at least 1");
-    BRICKWORK_REQUIRE(std::isfinite(stage.beta) && stage.beta > 0, subject, ": beta ", stage.beta,
-                      " must be above 0 and finite");
-    BRICKWORK_REQUIRE(stage.move > 0 && stage.move <= 1, subject, ": move ", stage.move, " must lie in (0, 1]");
-    BRICKWORK_REQUIRE(std::isfinite(stage.radius) && stage.radius >= 0, subject, ": radius ", stage.radius,
-                      " must be at least 0 and finite");
-    double const cells = p.radius_in_lengths ? stage.radius / h_min : stage.radius;
-    if (cells <= 1 && !warned) {
-      warnings.push_back(
-          detail::concatenate(subject, ": radius is ", cells, " cells, filter inactive (it needs more than 1 cell)"));
-      warned = true;
-    }
-  }
-  BRICKWORK_REQUIRE(next - 1 == s.steps, "schedule.steps = ", s.steps, ": the stages cover steps 1 to ", next - 1);
+  detail::check_stages(s, p.radius_in_lengths ? h_min : 1, warnings);
   BRICKWORK_REQUIRE(s.density_lower_bound >= 0 && s.density_lower_bound < 1,
                     "schedule.density_lower_bound = ", s.density_lower_bound, ": must lie in [0, 1)");
   BRICKWORK_REQUIRE(s.restart_ratio == 0 || (std::isfinite(s.restart_ratio) && s.restart_ratio > 1),
@@ -568,19 +541,6 @@ void check_volume(SimpProblem const& p, std::vector<std::string>& warnings) {
   }
 }
 
-void check_solver(SolverSettings const& s) {
-  BRICKWORK_REQUIRE(s.tolerance > 0 && s.tolerance < 1, "solver.tolerance = ", s.tolerance, ": must lie in (0, 1)");
-  BRICKWORK_REQUIRE(s.max_iterations >= 1, "solver.max_iterations = ", s.max_iterations, ": must be at least 1");
-  BRICKWORK_REQUIRE(s.smoother_degree >= 1 && s.smoother_degree <= 8, "solver.smoother_degree = ", s.smoother_degree,
-                    ": must lie in [1, 8]");
-  BRICKWORK_REQUIRE(s.krylov_levels >= -1, "solver.krylov_levels = ", s.krylov_levels, ": must be at least -1");
-  try {
-    elasticity_kernel_from_string(s.kernel);
-  } catch (InputError const& error) {
-    throw InputError(std::string("solver.kernel: ") + error.what());
-  }
-}
-
 }  // namespace
 
 std::vector<std::string> validate(SimpProblem const& problem) {
@@ -591,7 +551,7 @@ std::vector<std::string> validate(SimpProblem const& problem) {
   check_supports(problem);
   check_loads(problem);
   check_volume(problem, warnings);
-  check_solver(problem.solver);
+  detail::check_solver(problem.solver);
   return warnings;
 }
 

@@ -15,4 +15,25 @@ std::string json_number(double value);
 /// A quoted JSON string. TOML basic strings have the same escapes.
 std::string json_string(std::string const& text);
 
+/// "[a, b, c]" or "{...}" of items that `spell` makes JSON of.
+template <class Items, class Spell>
+std::string json_list(Items const& items, char open, char close, Spell const& spell) {
+  std::string text(1, open);
+  for (auto const& item : items) text += (text.size() > 1 ? ", " : "") + spell(item);
+  return text + close;
+}
+
+/// A JSON object of one line per key.
+class JsonObject {
+ public:
+  /// \param json the value as JSON
+  void add(char const* key, std::string const& json) {
+    text_ += (text_.empty() ? "  " : ",\n  ") + json_string(key) + ": " + json;
+  }
+  std::string text() const { return "{\n" + text_ + "\n}\n"; }
+
+ private:
+  std::string text_;
+};
+
 }  // namespace brickwork::detail

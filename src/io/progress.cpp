@@ -75,21 +75,25 @@ void Progress::note(std::string const& text) {
   out_ << text << '\n' << std::flush;
 }
 
-void Progress::step(HistoryRow const& row, int steps) {
-  smoothed_seconds_ = smoothed_seconds_ < 0 ? row.seconds : 0.7 * smoothed_seconds_ + 0.3 * row.seconds;
+void Progress::row(std::string const& titles, std::string const& line, int step, int steps, double seconds) {
+  smoothed_seconds_ = smoothed_seconds_ < 0 ? seconds : 0.7 * smoothed_seconds_ + 0.3 * seconds;
   if (quiet_) return;
   erase_bar();
-  int const digits = std::max<int>(4, static_cast<int>(std::to_string(steps).size()));
-  if (!titles_printed_) {
-    titles_printed_ = true;
-    out_ << format("%*s  %13s  %8s  %9s  %8s  %10s  %9s  %9s\n", digits, "step", "compliance", "volume", "grayness",
-                   "change", "iterations", "residual", "seconds");
-  }
-  out_ << format("%*d  %13.7g  %8.5f  %9.2e  %8.4f  %10lld  %9.2e  %9.3f", digits, row.step, row.compliance, row.volume,
-                 row.grayness, row.change, static_cast<long long>(row.iterations), row.true_residual, row.seconds)
-       << (row.capped ? "  capped\n" : "\n");
-  if (terminal_ && row.step < steps) draw_bar(row.step, steps);
+  if (!titles_printed_) out_ << titles << '\n';
+  titles_printed_ = true;
+  out_ << line << '\n';
+  if (terminal_ && step < steps) draw_bar(step, steps);
   out_ << std::flush;
+}
+
+void Progress::step(HistoryRow const& row, int steps) {
+  int const digits = std::max<int>(4, static_cast<int>(std::to_string(steps).size()));
+  std::string const titles = format("%*s  %13s  %8s  %9s  %8s  %10s  %9s  %9s", digits, "step", "compliance", "volume",
+                                    "grayness", "change", "iterations", "residual", "seconds");
+  std::string const line =
+      format("%*d  %13.7g  %8.5f  %9.2e  %8.4f  %10lld  %9.2e  %9.3f", digits, row.step, row.compliance, row.volume,
+             row.grayness, row.change, static_cast<long long>(row.iterations), row.true_residual, row.seconds);
+  this->row(titles, line + (row.capped ? "  capped" : ""), row.step, steps, row.seconds);
 }
 
 void Progress::draw_bar(int step, int steps) {

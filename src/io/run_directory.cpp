@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "brickwork/io/run_directory.hpp"
 
-#include <array>
 #include <filesystem>
 #include <system_error>
 
@@ -12,6 +11,7 @@
 namespace brickwork {
 
 using detail::format_double;
+using detail::json_list;
 using detail::json_number;
 using detail::json_string;
 
@@ -20,9 +20,14 @@ namespace {
 namespace fs = std::filesystem;
 
 // Everything that a run or brickwork-view writes: what `force` clears, so that no stale file passes for a new result.
-std::array<char const*, 10> const result_files = {
-    "config.toml",           "history.csv",     "summary.json",   "density.vti",   "density.stl",
-    "density.vtkhdf.series", "convergence.png", "view_front.png", "view_back.png", "density_passive.vti"};
+char const* const result_files[] = {"config.toml",     "history.csv",
+                                    "summary.json",    "density.vti",
+                                    "density.stl",     "density.vtkhdf.series",
+                                    "convergence.png", "view_front.png",
+                                    "view_back.png",   "density_passive.vti",
+                                    "C.csv",           "density.npy",
+                                    "cell.stl",        "cell.png",
+                                    "cell_tiled.png",  "young.png"};
 
 void remove_results(std::string const& path) {
   auto const check = [&](std::error_code const& error, fs::path const& file) {
@@ -68,19 +73,9 @@ std::string to_csv(HistoryRow const& row) {
 }
 
 std::string to_json(RunSummary const& s) {
-  std::string json = "{\n";
-  auto const add = [&](char const* key, std::string const& value) {
-    if (json.size() > 2) json += ",\n";
-    json += "  " + json_string(key) + ": " + value;
-  };
-  auto const triple = [](auto const& v, auto const& spell) {
-    return "[" + spell(v[0]) + ", " + spell(v[1]) + ", " + spell(v[2]) + "]";
-  };
-  auto const list = [](auto const& items, char open, char close, auto const& spell) {
-    std::string text(1, open);
-    for (auto const& item : items) text += (text.size() > 1 ? ", " : "") + spell(item);
-    return text + close;
-  };
+  detail::JsonObject json;
+  auto const add = [&](char const* key, std::string const& value) { json.add(key, value); };
+  auto const triple = [](auto const& v, auto const& spell) { return json_list(v, '[', ']', spell); };
   add("name", json_string(s.name));
   add("status", json_string(s.status));
   add("compliance", json_number(s.compliance));
@@ -99,17 +94,17 @@ std::string to_json(RunSummary const& s) {
   add("worst_true_residual", json_number(s.worst_true_residual));
   add("capped_solves", std::to_string(s.capped_solves));
   add("seconds_total", json_number(s.seconds_total));
-  add("seconds_per_phase", list(s.seconds_per_phase, '{', '}', [](auto const& phase) {
+  add("seconds_per_phase", json_list(s.seconds_per_phase, '{', '}', [](auto const& phase) {
         return json_string(phase.first) + ": " + json_number(phase.second);
       }));
   add("peak_bytes", json_number(s.peak_bytes));
   add("predicted_bytes", json_number(s.predicted_bytes));
-  add("load_resultants", list(s.load_resultants, '[', ']', [&](Vec3 const& v) { return triple(v, json_number); }));
-  add("versions", list(s.versions, '{', '}', [](auto const& version) {
+  add("load_resultants", json_list(s.load_resultants, '[', ']', [&](Vec3 const& v) { return triple(v, json_number); }));
+  add("versions", json_list(s.versions, '{', '}', [](auto const& version) {
         return json_string(version.first) + ": " + json_string(version.second);
       }));
-  add("warnings", list(s.warnings, '[', ']', [](std::string const& text) { return json_string(text); }));
-  return json + "\n}\n";
+  add("warnings", json_list(s.warnings, '[', ']', [](std::string const& text) { return json_string(text); }));
+  return json.text();
 }
 
 RunDirectory::RunDirectory(std::string path, bool force) : path_(std::move(path)) {
@@ -138,15 +133,19 @@ RunDirectory::RunDirectory(std::string path, bool force) : path_(std::move(path)
 
 void RunDirectory::write_config(std::string const& toml) { write_text_file(file("config.toml"), toml); }
 
-void RunDirectory::append_history(HistoryRow const& row) {
+void RunDirectory::append_history(std::string const& header, std::string const& line) {
   if (!history_.is_open()) {
     history_.open(file("history.csv"), std::ios::binary | std::ios::trunc);
-    history_ << history_header();
+    history_ << header;
   }
-  history_ << to_csv(row) << std::flush;
+  history_ << line << std::flush;
   if (!history_) throw Error("cannot write '" + file("history.csv") + "' (no space left?)");
 }
 
-void RunDirectory::write_summary(RunSummary const& summary) { write_text_file(file("summary.json"), to_json(summary)); }
+void RunDirectory::append_history(HistoryRow const& row) { append_history(history_header(), to_csv(row)); }
+
+void RunDirectory::write_summary(std::string const& json) { write_text_file(file("summary.json"), json); }
+
+void RunDirectory::write_summary(RunSummary const& summary) { write_summary(to_json(summary)); }
 
 }  // namespace brickwork

@@ -72,6 +72,10 @@ Schedule protocol_b();
 /// Constant parameters for `steps` steps.
 Schedule constant_schedule(int steps, double penalization, double beta, double move, double radius);
 
+/// The schedule cut to its first `steps` steps.
+/// \throws InputError where `steps` is below 1 or above what the schedule has
+Schedule shorten(Schedule schedule, int steps);
+
 enum class StiffnessScale {
   physical,       ///< cells have their physical sides
   reference_cube  ///< every cell is a cube of side 2 (the scale of the source text and of published records)

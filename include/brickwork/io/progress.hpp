@@ -33,6 +33,10 @@ class Progress {
   /// The line of one design step out of `steps`, under column titles before the first.
   void step(HistoryRow const& row, int steps);
 
+  /// The same for other columns: a line of a table (without line ends) whose titles precede the first.
+  /// \param seconds of this step, for the time left
+  void row(std::string const& titles, std::string const& line, int step, int steps, double seconds);
+
   /// Removes the bar and prints the last line, also when quiet.
   void finish(std::string const& text);
 

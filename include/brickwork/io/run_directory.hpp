@@ -86,6 +86,10 @@ class RunDirectory {
   void append_history(HistoryRow const& row);     ///< history.csv; \throws Error where the line cannot be written
   void write_summary(RunSummary const& summary);  ///< summary.json
 
+  /// history.csv of other columns: `header` precedes the first line; both with their line ends.
+  void append_history(std::string const& header, std::string const& line);
+  void write_summary(std::string const& json);
+
  private:
   std::string path_;
   std::ofstream history_;

@@ -3,29 +3,13 @@
 // docs/configuration.md documents every key.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "brickwork/core/types.hpp"
 #include "brickwork/design/simp_problem.hpp"
+#include "brickwork/io/run_settings.hpp"
 
 namespace brickwork {
-
-enum class FieldType {
-  float32,
-  uint8  ///< round(255 rho)
-};
-
-/// What is written, and where.
-struct OutputSettings {
-  std::string directory;  ///< relative to the working directory
-  int every = 10;         ///< steps between frames of the time series; 0 = the last design only
-  bool vti = true;        ///< density.vti
-  bool vtkhdf = true;     ///< density.vtkhdf.series
-  int deflate = 0;        ///< compression of its frames, 0 (none) to 9
-  FieldType field_type = FieldType::float32;
-};
 
 /// A whole run.
 struct SimpConfig {
@@ -37,16 +21,7 @@ struct SimpConfig {
   std::vector<std::string> warnings;  ///< what validate() remarked; not part of the TOML
 };
 
-/// What the command line changes of a configuration file.
-struct SimpOverrides {
-  std::vector<std::string> set;  ///< "section.key=value"; the value is TOML, or a bare word that is taken as a string
-  std::optional<Index3> grid;    ///< grid.cells
-  std::optional<int> steps;      ///< the first N steps of the schedule
-  std::optional<std::string> output;
-  std::optional<int> threads;
-  std::optional<int> device;
-  bool quiet = false;
-};
+using SimpOverrides = ConfigOverrides;
 
 /// Reads, resolves (preset, schedule, overrides) and validates a configuration.
 /// \throws InputError with one line that names file, line, key and what would be right: a file that cannot be read,
@@ -61,14 +36,7 @@ SimpConfig parse_simp_config(std::string const& text, std::string const& name, S
 /// The resolved configuration, complete and without preset: reading it back gives the same run.
 std::string to_toml(SimpConfig const& config);
 
-/// The schedule cut to its first `steps` steps.
-/// \throws InputError where `steps` is below 1 or above what the schedule has
-Schedule shorten(Schedule schedule, int steps);
-
 std::string to_string(StiffnessScale scale);  ///< physical, reference_cube
-std::string to_string(Precision precision);   ///< mixed, fp64, fp32
-std::string to_string(SolverMethod method);   ///< automatic, multigrid, jacobi
 std::string to_string(FreeModes modes);       ///< error, project
-std::string to_string(FieldType type);        ///< float32, uint8
 
 }  // namespace brickwork
