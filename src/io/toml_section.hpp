@@ -111,6 +111,19 @@ class Section {
     for (toml::node const& item : *node->as_array()) value.push_back(number(key, item, "a list of numbers"));
     return true;
   }
+  bool get(std::string const& key, std::vector<std::vector<double>>& value) const {
+    toml::node const* node = find(key);
+    if (node == nullptr) return false;
+    std::string const expected = "a list of lists of numbers";
+    if (!node->is_array()) wrong_type(key, expected);
+    value.clear();
+    for (toml::node const& row : *node->as_array()) {
+      if (!row.is_array()) fail(key, "must be " + expected + ", but holds " + type_name(row));
+      value.emplace_back();
+      for (toml::node const& item : *row.as_array()) value.back().push_back(number(key, item, expected));
+    }
+    return true;
+  }
   template <class Value>
   bool choose(std::string const& key, std::vector<std::pair<std::string, Value>> const& choices, Value& value) const {
     std::string word;

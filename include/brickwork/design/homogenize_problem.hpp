@@ -3,6 +3,8 @@
 // start and stopping rule, as plain data. Free of Kokkos: configuration readers fill it.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -82,8 +84,42 @@ struct HomogenizeProblem {
   StoppingRule stop;
 };
 
-/// Rejects a problem that cannot be meant. Returns warnings, one line each.
+/// Rejects a problem that cannot be meant: sizes, ranges, unknown names, constraints that contradict each other or the
+/// bounds of what is possible. Returns warnings, one line each.
 /// \throws InputError with one line that says what is wrong and what would be right
 std::vector<std::string> validate(HomogenizeProblem const& problem);
+
+/// The material of the cells with one value of a labelled image.
+struct LabelMaterial {
+  int label = 0;
+  double young = 1;  ///< >= 0; 0 is void
+};
+
+/// The tensor of a given cell: an image whose values are labels of materials or densities. All materials have the
+/// cell's Poisson's ratio, since the operator scales one element matrix by a modulus per cell.
+struct TensorProblem {
+  std::string name = "cell";
+  PeriodicCell cell;                     ///< cells and lengths of zero: those of the image
+  std::vector<LabelMaterial> materials;  ///< not empty: the image holds labels; else densities in [0, 1]
+  double young = 1;                      ///< of density 1
+  double young_min_ratio = 1e-9;         ///< of void to the solid, or to the stiffest material
+  double penalization = 3;               ///< E = Emin + (E0 - Emin) rho^p
+  std::optional<double> threshold;       ///< densities from here on are solid, those below void
+};
+
+/// \throws InputError, and returns warnings, as the other validate()
+std::vector<std::string> validate(TensorProblem const& problem);
+
+/// The unit of image_moduli(): Young's modulus of the solid, or of the stiffest material.
+double modulus_unit(TensorProblem const& problem);
+
+/// Replaces an image's values (x fastest) by Young's moduli over modulus_unit(), in place. Returns the mean of the
+/// densities, or the share of cells whose material is not void.
+/// \throws InputError naming the first cell whose value is not finite, no density in [0, 1], or a label without a
+///         material; where the size is not that of `cells`; and for an image without any material
+double image_moduli(TensorProblem const& problem, Index3 const& cells, std::vector<float>& values);
+
+/// Lengths of a cell of `cells` cubes whose longest side is 1.
+Vec3 cubic_lengths(Index3 const& cells);
 
 }  // namespace brickwork
