@@ -56,7 +56,8 @@ Choices<std::string> words(std::vector<std::string> const& list) {
 }
 
 // As image readers and start_density_names() know them.
-std::vector<std::string> const raw_types = {"uint8", "int8", "uint16", "int16", "int32", "int64", "float32", "float64"};
+std::vector<std::string> const raw_types = {"uint8", "int8",   "uint16", "int16",   "uint32",
+                                            "int32", "uint64", "int64",  "float32", "float64"};
 std::vector<std::string> const surfaces = {"gyroid", "schwarz_p", "diamond", "iwp"};
 std::vector<std::string> const symmetries = {"none", "reflect3", "rotate3", "reflect6"};
 std::vector<std::string> const starts = {"randc", "random", "gyroid", "schwarz_p", "diamond", "iwp", "uniform", "file"};
@@ -345,19 +346,39 @@ std::string objective_to_toml(HomogenizeProblem const& p) {
 
 // ------------------------------------------------------------------------------------------------- tensor runs
 
+void read_box(Section const& section, ImageSource& image) {
+  toml::table const* table = section.table("box");
+  if (table == nullptr) return;
+  Section const box(*table, "'box' of [image]", {"lower", "upper"});
+  box.require("lower", "[x, y, z]");
+  box.require("upper", "[x, y, z]");
+  box.get("lower", image.box_lower);
+  box.get("upper", image.box_upper);
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (!(image.box_lower[axis] < image.box_upper[axis])) box.fail("upper", "must be above 'lower' along every axis");
+  }
+}
+
 void read_image(Section const& root, ImageSource& image, std::string const& argument, ConfigOverrides const& overrides,
                 std::string const& name) {
   std::string location = name + ": ";
   bool is_surface = false;
   if (toml::table const* table = root.table("image")) {
     Section const section(*table, "[image]",
-                          {"file", "field", "cells", "type", "surface", "fraction", "periods", "sheet"});
+                          {"file", "field", "cells", "type", "big_endian", "header_bytes", "box", "surface", "fraction",
+                           "periods", "sheet"});
     location = section.location();
     section.get("file", image.file);
     section.get("field", image.field);
     section.get("cells", image.cells);
     check_cells(section, "cells", image.cells);
     section.choose("type", words(raw_types), image.type);
+    section.get("big_endian", image.big_endian);
+    section.get_integer("header_bytes", image.header_bytes);
+    if (image.header_bytes < 0) {
+      section.fail("header_bytes", "is " + std::to_string(image.header_bytes) + "; it must be at least 0");
+    }
+    read_box(section, image);
     is_surface = section.choose("surface", words(surfaces), image.surface);
     if (is_surface && !argument.empty()) {
       section.fail("surface", "stands beside the image '" + argument + "'; state one of them");
@@ -389,8 +410,11 @@ void read_image(Section const& root, ImageSource& image, std::string const& argu
   bool const raw = extension == ".raw" || extension == ".bin";
   BRICKWORK_REQUIRE(!raw || (image.cells != Index3{} && !image.type.empty()), location, "'", image.file,
                     "' has no header: [image] needs 'cells' and 'type' (", join(raw_types), ")");
-  BRICKWORK_REQUIRE(raw || image.type.empty(), location, "[image] 'type' belongs to raw files (.raw, .bin), not to '",
+  BRICKWORK_REQUIRE(raw || (image.type.empty() && !image.big_endian && image.header_bytes == 0), location,
+                    "[image] 'type', 'big_endian' and 'header_bytes' belong to raw files (.raw, .bin), not to '",
                     image.file, "'");
+  BRICKWORK_REQUIRE(extension == ".stl" || image.box_lower == image.box_upper, location,
+                    "[image] 'box' belongs to an STL, not to '", image.file, "'");
   BRICKWORK_REQUIRE(extension != ".stl" || image.cells != Index3{}, location, "'", image.file,
                     "' is a surface: [image] needs 'cells', or --grid");
 }
@@ -539,7 +563,13 @@ std::string to_toml(TensorConfig const& config) {
   if (!image.file.empty()) t += "file = " + json_string(image.file) + "\n";
   if (!image.field.empty()) t += "field = " + json_string(image.field) + "\n";
   if (image.cells != Index3{}) t += "cells = " + toml_list(image.cells) + "\n";
-  if (!image.type.empty()) t += "type = \"" + image.type + "\"\n";
+  if (!image.type.empty()) {
+    t += "type = \"" + image.type + "\"\nbig_endian = " + toml_boolean(image.big_endian) +
+         "\nheader_bytes = " + std::to_string(image.header_bytes) + "\n";
+  }
+  if (image.box_lower != image.box_upper) {
+    t += "box = {lower = " + toml_list(image.box_lower) + ", upper = " + toml_list(image.box_upper) + "}\n";
+  }
   if (!image.surface.empty()) {
     t += "surface = \"" + image.surface + "\"\nfraction = " + toml_real(image.fraction) +
          "\nperiods = " + std::to_string(image.periods) + "\nsheet = " + toml_boolean(image.sheet) + "\n";

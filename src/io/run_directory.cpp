@@ -7,6 +7,7 @@
 #include "brickwork/core/check.hpp"
 #include "brickwork/io/atomic_file.hpp"
 #include "format.hpp"
+#include "run_facts.hpp"
 
 namespace brickwork {
 
@@ -72,38 +73,42 @@ std::string to_csv(HistoryRow const& row) {
   return line + "\n";
 }
 
+void detail::add_facts(JsonObject& json, RunFacts const& facts) {
+  auto const quoted = [](std::string const& text) { return json_string(text); };
+  json.add("cells", json_list(facts.cells, '[', ']', [](index_t n) { return std::to_string(n); }));
+  json.add("degrees_of_freedom", std::to_string(facts.degrees_of_freedom));
+  json.add("backend", json_string(facts.backend));
+  json.add("kernel", json_string(facts.kernel));
+  json.add("precision", json_string(facts.precision));
+  json.add("device", json_string(facts.device));
+  json.add("iterations_total", std::to_string(facts.iterations_total));
+  json.add("worst_true_residual", json_number(facts.worst_true_residual));
+  json.add("capped_solves", std::to_string(facts.capped_solves));
+  json.add("seconds_total", json_number(facts.seconds_total));
+  json.add("seconds_per_phase", json_list(facts.seconds_per_phase, '{', '}', [](auto const& phase) {
+             return json_string(phase.first) + ": " + json_number(phase.second);
+           }));
+  json.add("peak_bytes", json_number(facts.peak_bytes));
+  json.add("predicted_bytes", json_number(facts.predicted_bytes));
+  json.add("versions", json_list(facts.versions, '{', '}', [](auto const& version) {
+             return json_string(version.first) + ": " + json_string(version.second);
+           }));
+  json.add("warnings", json_list(facts.warnings, '[', ']', quoted));
+}
+
 std::string to_json(RunSummary const& s) {
   detail::JsonObject json;
-  auto const add = [&](char const* key, std::string const& value) { json.add(key, value); };
-  auto const triple = [](auto const& v, auto const& spell) { return json_list(v, '[', ']', spell); };
-  add("name", json_string(s.name));
-  add("status", json_string(s.status));
-  add("compliance", json_number(s.compliance));
-  add("volume", json_number(s.volume));
-  add("grayness", json_number(s.grayness));
-  add("steps", std::to_string(s.steps));
-  add("reported_step", std::to_string(s.reported_step));
-  add("cells", triple(s.cells, [](index_t n) { return std::to_string(n); }));
-  add("degrees_of_freedom", std::to_string(s.degrees_of_freedom));
-  add("backend", json_string(s.backend));
-  add("kernel", json_string(s.kernel));
-  add("precision", json_string(s.precision));
-  add("device", json_string(s.device));
-  add("stiffness", json_string(s.stiffness));
-  add("iterations_total", std::to_string(s.iterations_total));
-  add("worst_true_residual", json_number(s.worst_true_residual));
-  add("capped_solves", std::to_string(s.capped_solves));
-  add("seconds_total", json_number(s.seconds_total));
-  add("seconds_per_phase", json_list(s.seconds_per_phase, '{', '}', [](auto const& phase) {
-        return json_string(phase.first) + ": " + json_number(phase.second);
-      }));
-  add("peak_bytes", json_number(s.peak_bytes));
-  add("predicted_bytes", json_number(s.predicted_bytes));
-  add("load_resultants", json_list(s.load_resultants, '[', ']', [&](Vec3 const& v) { return triple(v, json_number); }));
-  add("versions", json_list(s.versions, '{', '}', [](auto const& version) {
-        return json_string(version.first) + ": " + json_string(version.second);
-      }));
-  add("warnings", json_list(s.warnings, '[', ']', [](std::string const& text) { return json_string(text); }));
+  json.add("name", json_string(s.name));
+  json.add("status", json_string(s.status));
+  json.add("compliance", json_number(s.compliance));
+  json.add("volume", json_number(s.volume));
+  json.add("grayness", json_number(s.grayness));
+  json.add("steps", std::to_string(s.steps));
+  json.add("reported_step", std::to_string(s.reported_step));
+  json.add("stiffness", json_string(s.stiffness));
+  json.add("load_resultants",
+           json_list(s.load_resultants, '[', ']', [](Vec3 const& v) { return json_list(v, '[', ']', json_number); }));
+  detail::add_facts(json, s);
   return json.text();
 }
 

@@ -33,14 +33,17 @@ struct HomogenizeConfig {
 
 /// Where the cell of a tensor run comes from: a file, or a triply periodic minimal surface.
 struct ImageSource {
-  std::string file;       ///< .vti, .vtkhdf, .npy, .raw or .stl; empty: `surface`
-  std::string field;      ///< of a file that holds several; empty: the only or active one
-  Index3 cells{};         ///< needed for raw, STL and surfaces; else zero, or what the image must have
-  std::string type;       ///< of raw values: uint8, int8, uint16, int16, int32, int64, float32, float64; little endian
-  std::string surface;    ///< gyroid, schwarz_p, diamond or iwp; solid is density 1
-  double fraction = 0.3;  ///< solid share of a surface's cell
-  int periods = 1;        ///< of a surface along each axis
-  bool sheet = false;     ///< a surface's solid lies on both of its sides
+  std::string file;               ///< .vti, .vtkhdf, .npy, .raw or .stl; empty: `surface`
+  std::string field;              ///< of a file that holds several; empty: the only or active one
+  Index3 cells{};                 ///< needed for raw, STL and surfaces; else zero, or what the image must have
+  std::string type;               ///< of raw values: uint8 .. int64, float32, float64
+  bool big_endian = false;        ///< raw values
+  index_t header_bytes = 0;       ///< to skip before raw values
+  Vec3 box_lower{}, box_upper{};  ///< of an STL: the cell's corners (lengths); equal: the surface's bounding box
+  std::string surface;            ///< gyroid, schwarz_p, diamond or iwp; solid is density 1
+  double fraction = 0.3;          ///< solid share of a surface's cell
+  int periods = 1;                ///< of a surface along each axis
+  bool sheet = false;             ///< a surface's solid lies on both of its sides
 };
 
 /// A tensor run.

@@ -32,22 +32,16 @@ struct HistoryRow {
   double seconds = 0;  ///< the whole step
 };
 
-/// What a run was and gave, as summary.json shows it. Numbers that are not finite are written as null.
-struct RunSummary {
+/// What the summary.json of any run says. Numbers that are not finite are written as null.
+struct RunFacts {
   std::string name;
   std::string status = "finished";  ///< finished, capped, interrupted or failed
-  double compliance = 0;            ///< the reported one (best valid iterate where the schedule selects it)
-  double volume = 0;
-  double grayness = 0;
-  int steps = 0;
-  int reported_step = 0;  ///< step of the reported design
   Index3 cells{};
   index_t degrees_of_freedom = 0;
   std::string backend;
   std::string kernel;
   std::string precision;
   std::string device;
-  std::string stiffness;  ///< physical or reference_cube
   index_t iterations_total = 0;
   double worst_true_residual = 0;
   int capped_solves = 0;
@@ -55,9 +49,19 @@ struct RunSummary {
   std::vector<std::pair<std::string, double>> seconds_per_phase;
   double peak_bytes = 0;
   double predicted_bytes = 0;
-  std::vector<Vec3> load_resultants;  ///< resultant force per load case
   std::vector<std::pair<std::string, std::string>> versions;
   std::vector<std::string> warnings;
+};
+
+/// What a run of brickwork-simp was and gave.
+struct RunSummary : RunFacts {
+  double compliance = 0;  ///< the reported one (best valid iterate where the schedule selects it)
+  double volume = 0;
+  double grayness = 0;
+  int steps = 0;
+  int reported_step = 0;              ///< step of the reported design
+  std::string stiffness;              ///< physical or reference_cube
+  std::vector<Vec3> load_resultants;  ///< resultant force per load case
 };
 
 /// summary.json's text.
