@@ -14,17 +14,16 @@
 #include <chrono>
 #include <cstdio>
 #include <iostream>
-#include <optional>
 
 #include "brickwork/core/config.hpp"
 #include "brickwork/core/device_memory.hpp"
 #include "brickwork/design/simp_optimizer.hpp"
 #include "brickwork/io/device_field.hpp"
-#include "brickwork/io/image_data.hpp"
 #include "brickwork/io/progress.hpp"
 #include "brickwork/io/run_directory.hpp"
 #include "brickwork/io/simp_config.hpp"
 #include "brickwork/io/simp_options.hpp"
+#include "support/density_files.hpp"
 #include "support/driver.hpp"
 
 using namespace brickwork;
@@ -96,43 +95,6 @@ HistoryRow history_row(SimpStep const& step) {
   return row;
 }
 
-// The reported density's way into files: slab by slab from the device, never a whole copy.
-template <class Optimizer>
-class Fields {
- public:
-  Fields(OutputSettings const& output, RunDirectory const& directory, Space const& space, Optimizer& optimizer)
-      : output_(output),
-        directory_(directory),
-        space_(space),
-        optimizer_(optimizer),
-        geometry_{optimizer.grid().cells(), optimizer.grid().origin(), optimizer.grid().spacing()} {
-    if (output.vtkhdf && vtkhdf_available()) series_.emplace(directory.path(), "density", geometry_, output.deflate);
-  }
-
-  void frame(int step) {
-    if (series_ && step > last_) series_->append(step, density());
-    last_ = step;
-  }
-  void last() {
-    if (output_.vti) write_vti(directory_.file("density.vti"), geometry_, density());
-  }
-  int last_step() const { return last_; }
-
- private:
-  std::vector<ImageField> density() {
-    optimizer_.result();
-    return {density_field(space_, "density", optimizer_.density(), output_.field_type)};
-  }
-
-  OutputSettings output_;
-  RunDirectory const& directory_;
-  Space space_;
-  Optimizer& optimizer_;
-  ImageGeometry geometry_;
-  std::optional<VtkHdfSeries> series_;
-  int last_ = -1;
-};
-
 // Optimizer: a SimpOptimizer; its Real is the precision of the cell fields.
 template <class Optimizer>
 int run(SimpConfig const& config, bool force) {
@@ -151,7 +113,12 @@ int run(SimpConfig const& config, bool force) {
   RunDirectory directory(config.output.directory, force);
   for (auto const& warning : optimizer.warnings()) progress.warning(warning);
   directory.write_config(to_toml(config));
-  Fields<Optimizer> fields(config.output, directory, space, optimizer);
+  BoxGrid const& grid = optimizer.grid();
+  DensityFiles files(config.output, directory, {grid.cells(), grid.origin(), grid.spacing()});
+  auto const density = [&] {
+    optimizer.result();
+    return density_field(space, "density", optimizer.density(), config.output.field_type);
+  };
 
   // Design.
   RunSummary summary;
@@ -169,15 +136,15 @@ int run(SimpConfig const& config, bool force) {
     progress.step(history_row(step), problem.schedule.steps);
     if (step.restarted) progress.note("step " + std::to_string(step.step) + ": back to the best valid design");
     bool const frame = config.output.every > 0 && step.step % config.output.every == 0;
-    if (frame && !optimizer.finished()) fields.frame(step.step);
+    if (frame && !optimizer.finished()) files.frame(step.step, density);
   }
 
   // Output.
   SimpResult const result = optimizer.result();
   count(optimizer.final_step());
   solve += optimizer.final_step().seconds_solve;
-  fields.frame(std::max(optimizer.steps_done(), fields.last_step() + 1));
-  fields.last();
+  files.frame(std::max(optimizer.steps_done(), files.last_step() + 1), density);
+  files.last(density);
 
   MemoryState const after = memory_state();
   summary.name = problem.name;
@@ -188,7 +155,7 @@ int run(SimpConfig const& config, bool force) {
   summary.steps = optimizer.steps_done();
   summary.reported_step = result.step;
   summary.cells = problem.cells;
-  summary.degrees_of_freedom = optimizer.grid().dof_count();
+  summary.degrees_of_freedom = grid.dof_count();
   summary.backend = Space::name();
   summary.kernel = to_string(optimizer.kernel());
   summary.precision = to_string(problem.solver.precision);

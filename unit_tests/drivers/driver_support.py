@@ -54,8 +54,8 @@ def problem(cells=(8, 4, 4), lengths=(2, 1, 1), design="volume_fraction = 0.4", 
 class Bench:
     """A scratch directory with the programs' folder and the sources' folder."""
 
-    def __init__(self, binaries, sources, directory):
-        self.binaries, self.sources, self.directory = binaries, sources, directory
+    def __init__(self, binaries, sources, directory, program="brickwork-simp"):
+        self.binaries, self.sources, self.directory, self.program = binaries, sources, directory, program
         self.count = 0
         # One thread, unless a case asks for more: tiny grids have nothing to share, and tests may run side by side.
         self.environment = dict(os.environ, OMP_PROC_BIND="false")
@@ -78,6 +78,19 @@ class Bench:
         command = [os.path.join(self.binaries, "brickwork-simp"), config, "--threads", str(threads), *arguments]
         return command + (["--output", output] if output else [])
 
+    def examples(self):
+        """Paths of the example configurations of this program; those of others name theirs in the first lines."""
+        folder = os.path.join(self.sources, "examples")
+        paths = []
+        for name in sorted(os.listdir(folder)):
+            path = os.path.join(folder, name)
+            if name.endswith(".toml"):
+                with open(path, encoding="utf-8") as file:
+                    other = "brickwork-homogenize" in file.read()
+                if other == (self.program == "brickwork-homogenize"):
+                    paths.append(path)
+        return paths
+
     def run(self, command, timeout=120):
         done = subprocess.run(command, cwd=self.directory, env=self.environment, stdin=subprocess.DEVNULL, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout, check=False)
@@ -98,12 +111,11 @@ class Bench:
         check(not os.path.exists(output), "refused, but '%s' was made" % output, run)
         return run
 
-    @staticmethod
-    def one_line(run, code, words):
+    def one_line(self, run, code, words):
         check(run.code == code, "exit code %d expected" % code, run)
         lines = run.err.strip().splitlines()
         check(len(lines) == 1, "one line on stderr expected", run)
-        check(lines[0].startswith("brickwork-simp: "), "the line must begin with the program's name", run)
+        check(lines[0].startswith(self.program + ": "), "the line must begin with the program's name", run)
         for word in words:
             check(word in lines[0], "the message lacks '%s'" % word, run)
 
@@ -143,21 +155,21 @@ def content(directory):
     return files
 
 
-def main():
+def main(program="brickwork-simp"):
     """PROGRAM BIN_DIR SOURCE_DIR [WORD...]: runs all cases, or those with a word in their name."""
     if len(sys.argv) < 3:
         print("usage: %s BIN_DIR SOURCE_DIR [WORD...]" % sys.argv[0])
         return 2
     binaries, sources = (os.path.abspath(path) for path in sys.argv[1:3])
-    if not os.path.exists(os.path.join(binaries, "brickwork-simp")):
-        print("no brickwork-simp in %s: skipped" % binaries)
+    if not os.path.exists(os.path.join(binaries, program)):
+        print("no %s in %s: skipped" % (program, binaries))
         return 77
     failed = 0
     chosen = [c for c in CASES if not sys.argv[3:] or any(word in c.__name__ for word in sys.argv[3:])]
     for function in chosen:
         directory = tempfile.mkdtemp(prefix="brickwork-test-")
         try:
-            function(Bench(binaries, sources, directory))
+            function(Bench(binaries, sources, directory, program))
             print("passed  %s" % function.__name__, flush=True)
         except (AssertionError, OSError, KeyError, ValueError, subprocess.TimeoutExpired) as problem_found:
             failed += 1

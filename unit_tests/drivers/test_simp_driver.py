@@ -505,11 +505,10 @@ def every_preset_runs(bench):
 
 @case
 def examples_resolve(bench):
-    folder = os.path.join(bench.sources, "examples")
-    names = [name for name in os.listdir(folder) if name.endswith(".toml")]
-    check(len(names) >= 3, names)
-    for name in names:
-        run = bench.run(bench.command(os.path.join(folder, name), "--print-config"))
+    paths = bench.examples()
+    check(len(paths) >= 3, paths)
+    for path in paths:
+        run = bench.run(bench.command(path, "--print-config"))
         check(run.code == 0 and not run.err, run)
 
 

@@ -12,7 +12,7 @@
 
 #include "brickwork/core/fields.hpp"
 #include "brickwork/io/image_data.hpp"
-#include "brickwork/io/simp_config.hpp"
+#include "brickwork/io/run_settings.hpp"
 
 namespace brickwork {
 
