@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// brickwork-homogenize: effective elasticity of periodic cells, and cells for a wanted elasticity.
+//
+// tensor: C_st = 1/|Y| sum_e E_e (chi^s - u^s)_e . K0 (chi^t - u^t)_e of an image (design/homogenized_tensor.hpp).
+// design: minimizes f(C(rho)) under a volume constraint, and others (design/homogenize_optimizer.hpp). Sample runs:
+//
+//   brickwork-homogenize tensor cell.vti
+//   brickwork-homogenize tensor scan.raw --config materials.toml --output results/scan
+//   brickwork-homogenize design examples/cell_bulk.toml
+//   brickwork-homogenize design examples/cell_shear.toml --grid 64,64,64 --set start.seed=3 --output results/shear3
+//
+// Exit codes: 0 finished, 2 bad input, 3 finished but some solve was capped, 4 out of memory, 1 anything else.
+#include <iostream>
+
+#include "brickwork/io/homogenize_options.hpp"
+#include "brickwork/io/resample.hpp"
+#include "runs.hpp"
+#include "support/driver.hpp"
+
+using namespace brickwork;
+using namespace brickwork::driver;
+
+namespace {
+
+// Files are read before Kokkos starts: what is wrong with them is said at once, and a run's output may replace them.
+int tensor(HomogenizeOptions const& options, char* program) {
+  TensorConfig const config = read_tensor_config(options.image, options.config, options.overrides);
+  if (options.print_config) {
+    std::cout << to_toml(config);
+    return finished;
+  }
+  VoxelImage image;
+  if (!config.image.file.empty()) image = read_image(config.image);
+  return run_with_kokkos(program, config.threads, config.device,
+                         [&] { return run_tensor(config, std::move(image), options.force); });
+}
+
+std::vector<float> read_start(HomogenizeProblem const& problem) {
+  if (problem.start != "file") return {};
+  ImageSource source;
+  source.file = problem.start_file;
+  // A surface has no cells of its own.
+  bool const is_surface = source.file.size() >= 4 && source.file.substr(source.file.size() - 4) == ".stl";
+  if (is_surface || !problem.resample_start) source.cells = problem.cell.cells;
+  VoxelImage image = read_image(source);
+  for (std::size_t cell = 0; cell < image.values.size(); ++cell) {
+    BRICKWORK_REQUIRE(image.values[cell] >= 0 && image.values[cell] <= 1, "start.file '", problem.start_file,
+                      "': value ", image.values[cell], " of cell ", cell, " (x fastest); densities lie in [0, 1]");
+  }
+  return resample_cells(std::move(image.values), image.cells, problem.cell.cells);
+}
+
+int design(HomogenizeOptions const& options, char* program) {
+  HomogenizeConfig const config = read_homogenize_config(options.config, options.overrides);
+  if (options.print_config) {
+    std::cout << to_toml(config);
+    return finished;
+  }
+  std::vector<float> start = read_start(config.problem);
+  return run_with_kokkos(program, config.threads, config.device,
+                         [&] { return run_design(config, std::move(start), options.force); });
+}
+
+}  // namespace
+
+int main(int argc, char* argv[]) {
+  return report_errors("brickwork-homogenize", [&] {
+    HomogenizeOptions const options = parse_homogenize_options(argc, argv, std::cout, std::cerr);
+    if (options.exit_code) return *options.exit_code;
+    return options.command == HomogenizeOptions::Command::tensor ? tensor(options, argv[0]) : design(options, argv[0]);
+  });
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <chrono>
+
+#include "brickwork/core/check.hpp"
+#include "brickwork/design/homogenized_tensor.hpp"
+#include "brickwork/design/start_density.hpp"
+#include "brickwork/fem/hex8_stiffness.hpp"
+#include "brickwork/fem/material.hpp"
+#include "brickwork/io/atomic_file.hpp"
+#include "brickwork/io/isosurface.hpp"
+#include "brickwork/io/progress.hpp"
+#include "runs.hpp"
+#include "support/density_files.hpp"
+#include "support/driver.hpp"
+
+namespace brickwork::driver {
+
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// 0 and 1 on either side of a triply periodic minimal surface.
+std::vector<float> surface_cells(Space const& space, BoxGrid const& grid, ImageSource const& image) {
+  StartSettings settings;
+  settings.kind = start_density_from_string(image.surface);
+  settings.mean = image.fraction;
+  settings.periods = image.periods;
+  settings.sheet = image.sheet;
+  settings.width = 0;
+  settings.lower = 0;
+  auto const density =
+      allocate<CellField<float, Space::memory_space>>(space, "brickwork::run_tensor::surface", grid.cell_count());
+  start_density<Space, float>(space, grid, settings, density);
+  auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), density);
+  return std::vector<float>(host.data(), host.data() + host.extent(0));
+}
+
+// The image as it was understood, before its values become moduli.
+void write_image(CellOutputSettings const& output, RunDirectory const& directory, ImageGeometry const& geometry,
+                 std::vector<float> const& values) {
+  ImageField const field("density", values.data(), static_cast<index_t>(values.size()));
+  DensityFiles files(output, directory, geometry);
+  files.frame(0, [&] { return field; });
+  files.last([&] { return field; });
+  if (output.npy) write_npy(directory.file("density.npy"), geometry, field);
+  if (output.stl) {
+    index_t const tiles = output.stl_tiles;
+    write_stl(directory.file("cell.stl"), geometry, field, {output.stl_level, {tiles, tiles, tiles}, output.stl_caps});
+  }
+}
+
+}  // namespace
+
+int run_tensor(TensorConfig config, VoxelImage image, bool force) {
+  auto const start = std::chrono::steady_clock::now();
+  TensorProblem& problem = config.problem;
+  Progress progress = Progress::console(config.quiet);
+  Space const space;
+
+  // Cell: size and sides are stated, or the image's own.
+  if (!config.image.file.empty()) problem.cell.cells = image.cells;
+  Index3 const cells = problem.cell.cells;
+  Vec3& lengths = problem.cell.lengths;
+  if (lengths == Vec3{0, 0, 0} && image.has_geometry) {
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      lengths[axis] = image.spacing[axis] * static_cast<double>(cells[axis]);
+    }
+  }
+  if (lengths == Vec3{0, 0, 0}) lengths = cubic_lengths(cells);
+  validate(problem);
+  BoxGrid const grid(cells, lengths, {true, true, true}, image.origin);
+  if (!config.image.surface.empty()) image.values = surface_cells(space, grid, config.image);
+
+  // Memory, before anything else is allocated.
+  SolverSettings const& solver_settings = problem.cell.solver;
+  Hex8Matrix const stiffness =
+      hex8_stiffness(elasticity_matrix(IsotropicMaterial{1.0, problem.cell.poisson}), grid.spacing());
+  StrainPlan const plan = full_strain_plan();
+  using Solver = HomogenizationSolver<Space>;
+  index_t const bytes = Solver::bytes(grid, stiffness, plan, solver_settings, problem.cell.storage);
+  MemoryState const memory = memory_state();
+  require_memory(cells, bytes, memory, " or solver.storage = \"int16\"");
+
+  CellSummary summary;
+  fill_facts(summary, problem.name, problem.cell, memory);
+  CellOutputSettings const& files = config.output;
+  std::vector<float> const shown =
+      files.vti || files.vtkhdf || files.npy || files.stl ? image.values : std::vector<float>();
+  std::vector<float>& moduli = image.values;
+  summary.volume = image_moduli(problem, cells, moduli);
+  summary.young = problem.materials.empty() ? problem.young : 0;
+  std::string const source = config.image.file.empty() ? config.image.surface : config.image.file;
+  progress.header({{"brickwork-homogenize", BRICKWORK_VERSION},
+                   {"cell", problem.name + ", from " + source},
+                   {"grid", triple(cells) + " cells, " + std::to_string(grid.cell_count()) + " in all"},
+                   {"unknowns", std::to_string(grid.dof_count()) + ", six strains"},
+                   {"memory", describe_bytes(bytes, grid.cell_count()) + ", of " +
+                                  format_bytes(double(memory.available)) + " free"},
+                   {"backend", std::string(Space::name()) + ", Kokkos " + BRICKWORK_KOKKOS_VERSION},
+                   {"device", memory.device},
+                   {"output", config.output.directory}});
+  Solver solver(space, grid, stiffness, plan, solver_settings, problem.cell.storage);
+  // Everything that can be refused has been: from here on the output directory may be touched.
+  RunDirectory directory(config.output.directory, force);
+  for (auto const& warning : config.warnings) progress.warning(warning);
+  directory.write_config(to_toml(config));
+  if (!shown.empty()) write_image(files, directory, {cells, grid.origin(), grid.spacing()}, shown);
+
+  // Solve.
+  Kokkos::deep_copy(space, solver.moduli(),
+                    Kokkos::View<float const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(moduli.data(), moduli.size()));
+  solver.moduli_changed();
+  auto const solve_start = std::chrono::steady_clock::now();
+  HomogenizationReport const report =
+      solver.solve(space, SolveOptions{solver_settings.tolerance, solver_settings.max_iterations});
+  summary.tensor = solver.tensor(space);
+  double const solve_seconds = seconds_since(solve_start);
+  for (auto& row : summary.tensor) {
+    for (double& entry : row) entry *= modulus_unit(problem);
+  }
+
+  // Output.
+  summary.kernel = to_string(solver.method());
+  summary.iterations_total = report.iterations;
+  summary.worst_true_residual = report.true_residual;
+  bool const is_capped = report.status != SolveStatus::converged;
+  summary.capped_solves = is_capped ? 1 : 0;
+  summary.status = is_capped ? "capped" : "finished";
+  summary.seconds_total = seconds_since(start);
+  summary.seconds_per_phase = {{"solve", solve_seconds}};
+  summary.peak_bytes = static_cast<double>(memory_state().used_peak - memory.used_peak);
+  summary.predicted_bytes = static_cast<double>(bytes);
+  summary.warnings = config.warnings;
+  write_text_file(directory.file("C.csv"), tensor_csv(summary.tensor));
+  directory.write_summary(to_json(summary));
+  char text[160];
+  std::snprintf(text, sizeof text, "%s after %d iterations at a true residual of %.2e, %.1f s, results in ",
+                summary.status.c_str(), report.iterations, report.true_residual, summary.seconds_total);
+  progress.finish(describe(summary) + text + directory.path());
+  if (is_capped) {
+    progress.warning("a solve ended above the tolerance " + std::to_string(solver_settings.tolerance));
+    return capped;
+  }
+  return finished;
+}
+
+}  // namespace brickwork::driver
