@@ -9,20 +9,6 @@
 
 namespace brickwork {
 
-std::vector<std::string> cell_symmetry_names() { return {"none", "reflect3", "rotate3", "reflect6"}; }
-
-std::string to_string(CellSymmetry symmetry) { return cell_symmetry_names()[static_cast<std::size_t>(symmetry)]; }
-
-CellSymmetry cell_symmetry_from_string(std::string const& name) {
-  auto const names = cell_symmetry_names();
-  std::string known;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == name) return static_cast<CellSymmetry>(i);
-    known += (i == 0 ? "" : ", ") + names[i];
-  }
-  throw InputError(detail::concatenate("unknown symmetry '", name, "'; known are ", known));
-}
-
 void check_symmetry(CellSymmetry symmetry, BoxGrid const& grid) {
   if (!is_cubic(symmetry)) return;
   Index3 const n = grid.cells();

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "brickwork/core/check.hpp"
+#include "brickwork/design/cell_kinds.hpp"
 #include "problem_checks.hpp"
 
 namespace brickwork {
@@ -18,10 +19,11 @@ namespace {
 
 using detail::concatenate;
 
-// As cell_symmetry_names() and start_density_names(), whose headers need Kokkos; a test holds them together.
-std::vector<std::string> const symmetry_names = {"none", "reflect3", "rotate3", "reflect6"};
-std::vector<std::string> const start_names = {"randc",   "random", "gyroid",  "schwarz_p",
-                                              "diamond", "iwp",    "uniform", "file"};
+std::vector<std::string> start_names() {
+  std::vector<std::string> names = start_density_names();
+  names.emplace_back("file");
+  return names;
+}
 
 std::string join(std::vector<std::string> const& words) {
   std::string text;
@@ -173,9 +175,9 @@ void check_constraints(HomogenizeProblem const& p, std::vector<std::string>& war
 }
 
 void check_symmetry(HomogenizeProblem const& p) {
-  BRICKWORK_REQUIRE(contains(symmetry_names, p.symmetry), "design.symmetry = \"", p.symmetry,
-                    "\": unknown; known: ", join(symmetry_names));
-  if (p.symmetry != "rotate3" && p.symmetry != "reflect6") return;
+  BRICKWORK_REQUIRE(contains(cell_symmetry_names(), p.symmetry), "design.symmetry = \"", p.symmetry,
+                    "\": unknown; known: ", join(cell_symmetry_names()));
+  if (!is_cubic(cell_symmetry_from_string(p.symmetry))) return;
   Index3 const& n = p.cell.cells;
   Vec3 const& l = p.cell.lengths;
   BRICKWORK_REQUIRE(n[0] == n[1] && n[1] == n[2], "design.symmetry = \"", p.symmetry,
@@ -189,13 +191,15 @@ void check_symmetry(HomogenizeProblem const& p) {
 }
 
 void check_start(HomogenizeProblem const& p, std::vector<std::string>& warnings) {
-  BRICKWORK_REQUIRE(contains(start_names, p.start), "start.density = \"", p.start,
-                    "\": unknown; known: ", join(start_names));
+  BRICKWORK_REQUIRE(contains(start_names(), p.start), "start.density = \"", p.start,
+                    "\": unknown; known: ", join(start_names()));
   BRICKWORK_REQUIRE(p.start != "file" || !p.start_file.empty(), "start.file: is missing, but start.density = \"file\"");
   BRICKWORK_REQUIRE(p.start == "file" || p.start_file.empty(), "start.file: stands beside density = \"", p.start,
                     "\"; it belongs to \"file\"");
   BRICKWORK_REQUIRE(p.start_waves >= 1 && p.start_waves <= 8, "start.waves = ", p.start_waves, ": must lie in [1, 8]");
-  BRICKWORK_REQUIRE(p.start_periods >= 1, "start.periods = ", p.start_periods, ": must be at least 1");
+  index_t const fewest = *std::min_element(p.cell.cells.begin(), p.cell.cells.end());
+  BRICKWORK_REQUIRE(p.start_periods >= 1 && p.start_periods <= fewest / 2, "start.periods = ", p.start_periods,
+                    ": must lie in [1, ", fewest / 2, "], two cells of each axis at least");
   if (p.start == "uniform") {
     warnings.push_back(
         "start.density = \"uniform\": every cell of a uniform density has the same sensitivity, so a design cannot "

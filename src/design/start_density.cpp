@@ -15,22 +15,6 @@
 
 namespace brickwork {
 
-std::vector<std::string> start_density_names() {
-  return {"randc", "random", "gyroid", "schwarz_p", "diamond", "iwp", "uniform"};
-}
-
-std::string to_string(StartDensity kind) { return start_density_names()[static_cast<std::size_t>(kind)]; }
-
-StartDensity start_density_from_string(std::string const& name) {
-  auto const names = start_density_names();
-  std::string known;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == name) return static_cast<StartDensity>(i);
-    known += (i == 0 ? "" : ", ") + names[i];
-  }
-  throw InputError(detail::concatenate("unknown start '", name, "'; known are ", known));
-}
-
 namespace detail {
 
 /// A number in [0, 1) that depends on (seed, counter) only: the finalizer of splitmix64 (Steele, Lea and Flood, 2014)

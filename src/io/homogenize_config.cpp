@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "brickwork/core/check.hpp"
+#include "brickwork/design/cell_kinds.hpp"
 #include "config_sections.hpp"
 #include "toml_section.hpp"
 
@@ -55,12 +56,10 @@ Choices<std::string> words(std::vector<std::string> const& list) {
   return choices;
 }
 
-// As image readers and start_density_names() know them.
+// As image readers know them.
 std::vector<std::string> const raw_types = {"uint8", "int8",   "uint16", "int16",   "uint32",
                                             "int32", "uint64", "int64",  "float32", "float64"};
 std::vector<std::string> const surfaces = {"gyroid", "schwarz_p", "diamond", "iwp"};
-std::vector<std::string> const symmetries = {"none", "reflect3", "rotate3", "reflect6"};
-std::vector<std::string> const starts = {"randc", "random", "gyroid", "schwarz_p", "diamond", "iwp", "uniform", "file"};
 
 void check_cells(Section const& section, std::string const& key, Index3 const& cells) {
   for (index_t n : cells) {
@@ -216,7 +215,7 @@ void read_design(Section const& root, HomogenizeProblem& problem, Locations& loc
                                          "upper",           "filter",   "kernel", "projection", "eta"};
   Section const section(*table, "[design]", keys);
   section.get("volume_fraction", problem.volume_fraction);
-  section.choose("symmetry", words(symmetries), problem.symmetry);
+  section.choose("symmetry", words(cell_symmetry_names()), problem.symmetry);
   section.choose("update", updates, problem.update);
   section.get("damping", problem.damping);
   section.get("lower", problem.lower);
@@ -234,7 +233,9 @@ void read_start(Section const& root, HomogenizeProblem& problem, Locations& loca
   std::vector<std::string> const keys = {"density", "file", "resample", "seed", "waves", "periods"};
   Section const section(*table, "[start]", keys);
   if (section.get("file", problem.start_file)) problem.start = "file";
-  section.choose("density", words(starts), problem.start);
+  std::vector<std::string> known = start_density_names();
+  known.emplace_back("file");
+  section.choose("density", words(known), problem.start);
   section.get("resample", problem.resample_start);
   std::int64_t seed = static_cast<std::int64_t>(problem.seed);
   section.get_integer("seed", seed);

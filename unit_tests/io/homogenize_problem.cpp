@@ -81,6 +81,7 @@ TEST_CASE("sizes, ranges and names of a design problem") {
   CHECK(contains(error_of([](auto& p) { p.start_file = "x.npy"; }), "start.file: stands beside"));
   CHECK(contains(error_of([](auto& p) { p.start_waves = 9; }), "start.waves = 9"));
   CHECK(contains(error_of([](auto& p) { p.start_periods = 0; }), "start.periods = 0"));
+  CHECK(contains(error_of([](auto& p) { p.start_periods = 5; }), "start.periods = 5: must lie in [1, 4]"));
   CHECK(contains(error_of([&](auto& p) { p.stop.relative_change = nan; }), "stop.relative_change"));
   CHECK(contains(error_of([](auto& p) { p.stop.times = 0; }), "stop.times = 0"));
   CHECK(contains(error_of([](auto& p) { p.schedule.stages[0].move = 0; }), "schedule.stage 1: move 0"));

@@ -3,28 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include "brickwork/core/fields.hpp"
+#include "brickwork/design/cell_kinds.hpp"
 #include "brickwork/mesh/box_grid.hpp"
 
 namespace brickwork {
-
-enum class StartDensity {
-  randc,   ///< a random trigonometric series, smooth and periodic, seeded
-  random,  ///< independent values per cell, seeded: gray noise, uniform numbers shifted to the mean and cut off
-  gyroid,
-  schwarz_p,
-  diamond,
-  iwp,
-  uniform  ///< the mean everywhere: for problems whose gradient does not vanish there
-};
-
-std::vector<std::string> start_density_names();
-std::string to_string(StartDensity kind);
-/// \throws InputError for an unknown name (with the known ones)
-StartDensity start_density_from_string(std::string const& name);
 
 struct StartSettings {
   StartDensity kind = StartDensity::randc;
