@@ -109,6 +109,22 @@ def asymmetric_part_keeps_its_place(bench):
 
 
 @case
+def pictures_of_a_cell(bench):
+    """A tensor run: its cell, the tiling and the directional modulus; without an image, the modulus alone."""
+    for image, expected in (("true", ["cell.png", "cell_tiled.png", "young.png"]), ("false", ["young.png"])):
+        output = bench.fresh()
+        done = bench.run([os.path.join(bench.binaries, "brickwork-homogenize"), "tensor", "--set", "image.surface=gyroid",
+                          "--grid", "12,12,12", "--set", "output.vti=" + image, "--output", output, "--threads", "1"])
+        check(done.code == 0, done)
+        run = view(bench, output, "--size", "160x120")
+        check(run.code == 0 and not run.err, run)
+        pictures = sorted(name for name in os.listdir(output) if name.endswith(".png"))
+        check(pictures == expected, pictures)
+        for name in pictures:
+            check_png(os.path.join(output, name), None if name == "young.png" else (160, 120))
+
+
+@case
 def messages(bench):
     """One line, exit code 2, for a directory without a result and for a design without a surface."""
     run = view(bench, bench.path("nowhere"))
