@@ -4,6 +4,7 @@
 #include "brickwork/core/check.hpp"
 #include "brickwork/design/homogenized_tensor.hpp"
 #include "brickwork/design/start_density.hpp"
+#include "brickwork/design/state_solver.hpp"
 #include "brickwork/fem/hex8_stiffness.hpp"
 #include "brickwork/fem/material.hpp"
 #include "brickwork/io/atomic_file.hpp"
@@ -109,8 +110,9 @@ int run_tensor(TensorConfig config, VoxelImage image, bool force) {
   if (!shown.empty()) write_image(files, directory, {cells, grid.origin(), grid.spacing()}, shown);
 
   // Solve.
-  Kokkos::deep_copy(space, solver.moduli(),
-                    Kokkos::View<float const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(moduli.data(), moduli.size()));
+  Kokkos::deep_copy(
+      space, solver.moduli(),
+      Kokkos::View<float const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(moduli.data(), moduli.size()));
   solver.moduli_changed();
   auto const solve_start = std::chrono::steady_clock::now();
   HomogenizationReport const report =
@@ -122,7 +124,9 @@ int run_tensor(TensorConfig config, VoxelImage image, bool force) {
   }
 
   // Output.
-  summary.kernel = to_string(solver.method());
+  summary.kernel = to_string(state_kernels(stiffness, solver_settings).inner);
+  summary.method = to_string(solver.method());
+  summary.storage = to_string(solver.storage());
   summary.iterations_total = report.iterations;
   summary.worst_true_residual = report.true_residual;
   bool const is_capped = report.status != SolveStatus::converged;

@@ -5,6 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <new>

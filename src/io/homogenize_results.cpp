@@ -139,6 +139,8 @@ std::string to_json(CellSummary const& s) {
   json.add("hashin_shtrikman_shear",
            json_number(has_bounds(s) ? hashin_shtrikman_shear(s.young, s.poisson, s.volume) : none));
   json.add("lengths", numbers(s.lengths));
+  json.add("method", json_string(s.method));
+  json.add("storage", json_string(s.storage));
   detail::add_facts(json, s);
   return json.text();
 }

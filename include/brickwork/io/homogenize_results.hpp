@@ -54,7 +54,9 @@ struct CellSummary : RunFacts {
   Vec3 lengths{};
   double young = 1;  ///< of the solid, for the Hashin-Shtrikman bounds; 0: there are several materials, no bounds
   double poisson = 0.3;
-  double volume = 0;  ///< solid fraction, or mean density
+  double volume = 0;    ///< solid fraction, or mean density
+  std::string method;   ///< of the solver: multigrid or jacobi
+  std::string storage;  ///< of the fields between steps
 
   // Of design runs; `objective_name` is empty for tensor runs.
   std::string objective_name;
