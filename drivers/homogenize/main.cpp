@@ -10,8 +10,10 @@
 //   brickwork-homogenize design examples/cell_shear.toml --grid 64,64,64 --set start.seed=3 --output results/shear3
 //
 // Exit codes: 0 finished, 2 bad input, 3 finished but some solve was capped, 4 out of memory, 1 anything else.
+#include <filesystem>
 #include <iostream>
 
+#include "brickwork/core/check.hpp"
 #include "brickwork/io/homogenize_options.hpp"
 #include "brickwork/io/resample.hpp"
 #include "runs.hpp"
@@ -22,13 +24,23 @@ using namespace brickwork::driver;
 
 namespace {
 
-// Files are read before Kokkos starts: what is wrong with them is said at once, and a run's output may replace them.
+// --force clears the results in the output directory; the input must not be among them.
+void keep_input(std::string const& file, std::string const& directory, bool force) {
+  std::error_code error;
+  if (!force || file.empty() || !std::filesystem::exists(directory, error)) return;
+  BRICKWORK_REQUIRE(!std::filesystem::equivalent(std::filesystem::absolute(file).parent_path(), directory, error), "'",
+                    file, "' lies in the output directory '", directory,
+                    "', whose results --force removes; choose another with --output");
+}
+
+// Files are read before Kokkos starts: what is wrong with them is said at once.
 int tensor(HomogenizeOptions const& options, char* program) {
   TensorConfig const config = read_tensor_config(options.image, options.config, options.overrides);
   if (options.print_config) {
     std::cout << to_toml(config);
     return finished;
   }
+  keep_input(config.image.file, config.output.directory, options.force);
   VoxelImage image;
   if (!config.image.file.empty()) image = read_image(config.image);
   return run_with_kokkos(program, config.threads, config.device,
@@ -40,7 +52,7 @@ std::vector<float> read_start(HomogenizeProblem const& problem) {
   ImageSource source;
   source.file = problem.start_file;
   // A surface has no cells of its own.
-  bool const is_surface = source.file.size() >= 4 && source.file.substr(source.file.size() - 4) == ".stl";
+  bool const is_surface = std::filesystem::path(source.file).extension() == ".stl";
   if (is_surface || !problem.resample_start) source.cells = problem.cell.cells;
   VoxelImage image = read_image(source);
   for (std::size_t cell = 0; cell < image.values.size(); ++cell) {
@@ -56,6 +68,7 @@ int design(HomogenizeOptions const& options, char* program) {
     std::cout << to_toml(config);
     return finished;
   }
+  keep_input(config.problem.start_file, config.output.directory, options.force);
   std::vector<float> start = read_start(config.problem);
   return run_with_kokkos(program, config.threads, config.device,
                          [&] { return run_design(config, std::move(start), options.force); });

@@ -11,6 +11,8 @@
 #include "brickwork/core/device_memory.hpp"
 #include "brickwork/io/homogenize_config.hpp"
 #include "brickwork/io/homogenize_results.hpp"
+#include "brickwork/io/image_data.hpp"
+#include "brickwork/io/isosurface.hpp"
 #include "brickwork/io/voxel_image.hpp"
 
 namespace brickwork::driver {
@@ -31,6 +33,17 @@ inline VoxelImage read_image(ImageSource const& source) {
     options.box_lengths[axis] = source.box_upper[axis] - source.box_lower[axis];
   }
   return read_voxel_image(source.file, options);
+}
+
+/// What CellOutputSettings asks for beside frames, of a density in FP32.
+inline void write_cell(CellOutputSettings const& output, RunDirectory const& directory, ImageGeometry const& geometry,
+                       ImageField const& density) {
+  if (output.npy) write_npy(directory.file("density.npy"), geometry, density);
+  if (output.stl) {
+    index_t const tiles = output.stl_tiles;
+    write_stl(directory.file("cell.stl"), geometry, density,
+              {output.stl_level, {tiles, tiles, tiles}, output.stl_caps});
+  }
 }
 
 /// The part of a summary that does not depend on what was computed.

@@ -8,7 +8,6 @@
 #include "brickwork/fem/hex8_stiffness.hpp"
 #include "brickwork/fem/material.hpp"
 #include "brickwork/io/atomic_file.hpp"
-#include "brickwork/io/isosurface.hpp"
 #include "brickwork/io/progress.hpp"
 #include "runs.hpp"
 #include "support/density_files.hpp"
@@ -45,11 +44,7 @@ void write_image(CellOutputSettings const& output, RunDirectory const& directory
   DensityFiles files(output, directory, geometry);
   files.frame(0, [&] { return field; });
   files.last([&] { return field; });
-  if (output.npy) write_npy(directory.file("density.npy"), geometry, field);
-  if (output.stl) {
-    index_t const tiles = output.stl_tiles;
-    write_stl(directory.file("cell.stl"), geometry, field, {output.stl_level, {tiles, tiles, tiles}, output.stl_caps});
-  }
+  write_cell(output, directory, geometry, field);
 }
 
 }  // namespace

@@ -215,6 +215,16 @@ def directories_that_hold_something(bench):
     check(bench.run(command(bench, "tensor", path, "--force", output=output)).code == 0, "--force")
 
 
+@case
+def force_keeps_the_input(bench):
+    output = tensor(bench, "--set", "image.surface=gyroid", "--grid", "8,8,8", "--set", "output.npy=true")
+    path = os.path.join(output, "density.npy")
+    for subcommand, arguments in (("tensor", [path]), ("design", [bench.config(SMALL + '[start]\nfile = "%s"\n' % path)])):
+        run = bench.run(command(bench, subcommand, *arguments, "--force", output=output + "/"))
+        bench.one_line(run, 2, [path, "--force removes"])
+    check(os.path.exists(path), "the input is gone")
+
+
 # -------------------------------------------------------------------------------------------------------- design
 
 @case
