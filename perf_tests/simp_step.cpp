@@ -73,7 +73,7 @@ void measure(Space const& space, Size const& size, char const* precision, double
   problem.schedule.density_lower_bound = 1e-3;
   ScheduleStage const stage{1, 1, 3.5, 4, 0.15, radius};
   BoxGrid const grid(size.cells, {1, 1, 1});
-  SimpDesign<Space, Real> design(space, grid, problem);
+  SimpDesign<Space, Real> design(space, grid, design_settings(problem));
   ConeFilter<Space, Real> filter(grid);
   filter.set_radius(space, radius);
   auto const start = filled_field<Real>(space, cells, 1), energies = filled_field<Real>(space, cells, 7);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,10 @@ namespace brickwork::driver {
 
 using Space = Kokkos::DefaultExecutionSpace;
 using Settings = std::vector<std::pair<std::string, std::string>>;
+
+inline double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
 
 /// The image of a tensor run, or of a design's start, as the reader takes it.
 inline VoxelImage read_image(ImageSource const& source) {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <chrono>
-
 #include "brickwork/core/check.hpp"
 #include "brickwork/design/homogenized_tensor.hpp"
 #include "brickwork/design/start_density.hpp"
@@ -16,10 +14,6 @@
 namespace brickwork::driver {
 
 namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 // 0 and 1 on either side of a triply periodic minimal surface.
 std::vector<float> surface_cells(Space const& space, BoxGrid const& grid, ImageSource const& image) {

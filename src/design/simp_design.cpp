@@ -20,21 +20,33 @@ using detail::RootSearch;
 
 template <class ExecutionSpace, class Real>
 SimpDesign<ExecutionSpace, Real>::SimpDesign(ExecutionSpace const& space, BoxGrid const& grid,
-                                             SimpProblem const& problem, marks_type const& passive)
+                                             DesignSettings const& settings, marks_type const& passive)
     : cells_(grid.cell_count()),
-      target_(problem.volume_fraction),
-      // A volume below the schedule's lower bound must stay reachable.
-      lower_(std::min(problem.schedule.density_lower_bound, problem.volume_fraction)),
-      eta_(problem.projection_eta),
-      radius_in_lengths_(problem.radius_in_lengths),
+      settings_(settings),
       filter_(grid),
       passive_(passive),
       design_(allocate<field_type>(space, "brickwork::SimpDesign::design", cells_)),
       sums_(space),
       totals_(allocate<Kokkos::View<double*, memory_space>>(space, "brickwork::SimpDesign::totals",
                                                             RootSearch::points_per_round)) {
-  for_each("brickwork::SimpDesign::start", space, cells_,
-           detail::SetDesign<Real>{passive_.data(), nullptr, static_cast<Real>(target_), design_.data()});
+  settings_.lower = std::min(settings.lower, settings.volume_fraction);
+  for_each(
+      "brickwork::SimpDesign::start", space, cells_,
+      detail::SetDesign<Real>{passive_.data(), nullptr, static_cast<Real>(settings_.volume_fraction), design_.data()});
+}
+
+DesignSettings design_settings(SimpProblem const& problem) {
+  DesignSettings settings;
+  settings.volume_fraction = problem.volume_fraction;
+  settings.lower = problem.schedule.density_lower_bound;
+  settings.projection_eta = problem.projection_eta;
+  settings.radius_in_lengths = problem.radius_in_lengths;
+  return settings;
+}
+
+template <class ExecutionSpace, class Real>
+detail::Projection<Real> SimpDesign<ExecutionSpace, Real>::projection() const {
+  return {settings_.projection ? stage_.beta : 0, settings_.projection_eta};
 }
 
 template <class ExecutionSpace, class Real>
@@ -48,7 +60,7 @@ void SimpDesign<ExecutionSpace, Real>::set(ExecutionSpace const& space, const_fi
 template <class ExecutionSpace, class Real>
 void SimpDesign<ExecutionSpace, Real>::set_stage(ExecutionSpace const& space, ScheduleStage const& stage) {
   stage_ = stage;
-  filter_.set_radius(space, stage.radius, radius_in_lengths_);
+  filter_.set_radius(space, stage.radius, settings_.radius_in_lengths, settings_.kernel);
 }
 
 // The first N totals of the last sum, over all ranks.
@@ -65,10 +77,9 @@ std::array<double, N> SimpDesign<ExecutionSpace, Real>::totals(ExecutionSpace co
 
 template <class ExecutionSpace, class Real>
 DensityMeasures SimpDesign<ExecutionSpace, Real>::project(ExecutionSpace const& space, field_type const& physical) {
-  detail::filter_sum<2, 1, false>("brickwork::SimpDesign::project", space, filter_.stencil(),
-                                  detail::FieldValue<Real>{design_.data()},
-                                  detail::Project<Real>{{stage_.beta, eta_}, passive_.data(), physical.data()}, sums_,
-                                  StoreSums<2>{totals_.data()});
+  detail::filter_sum<2, 1, false>(
+      "brickwork::SimpDesign::project", space, filter_.stencil(), detail::FieldValue<Real>{design_.data()},
+      detail::Project<Real>{projection(), passive_.data(), physical.data()}, sums_, StoreSums<2>{totals_.data()});
   auto const sums = totals<2>(space);
   auto const cells = static_cast<double>(cells_);
   return {sums[0] / cells, 4 * sums[1] / cells};
@@ -77,14 +88,10 @@ DensityMeasures SimpDesign<ExecutionSpace, Real>::project(ExecutionSpace const& 
 template <class ExecutionSpace, class Real>
 void SimpDesign<ExecutionSpace, Real>::sensitivities(ExecutionSpace const& space, field_type const& physical,
                                                      field_type const& compliance, field_type const& volume) const {
-  detail::filter_each<1, false>("brickwork::SimpDesign::sensitivities", space, filter_.stencil(),
-                                detail::FieldValue<Real>{design_.data()},
-                                detail::Sensitivity<Real>{{stage_.beta, eta_},
-                                                          passive_.data(),
-                                                          static_cast<Real>(stage_.penalization),
-                                                          physical.data(),
-                                                          compliance.data(),
-                                                          volume.data()});
+  detail::filter_each<1, false>(
+      "brickwork::SimpDesign::sensitivities", space, filter_.stencil(), detail::FieldValue<Real>{design_.data()},
+      detail::Sensitivity<Real>{projection(), passive_.data(), static_cast<Real>(stage_.penalization), physical.data(),
+                                compliance.data(), volume.data()});
 }
 
 template <class ExecutionSpace, class Real>
@@ -103,11 +110,12 @@ template <class ExecutionSpace, class Real>
 DesignUpdate SimpDesign<ExecutionSpace, Real>::update(ExecutionSpace const& space, const_field_type const& compliance,
                                                       const_field_type const& volume, SensitivityFloor const& floor,
                                                       field_type const& scratch) {
-  detail::filter_sum<2, 2, true>("brickwork::SimpDesign::update::ratio", space, filter_.stencil(),
-                                 detail::DerivativeValues<Real>{compliance.data(), volume.data()},
-                                 detail::OcRatio<Real>{passive_.data(), static_cast<Real>(floor.compliance),
-                                                       static_cast<Real>(floor.volume), design_.data(), scratch.data()},
-                                 sums_, StoreSums<2>{totals_.data()});
+  detail::filter_sum<2, 2, true>(
+      "brickwork::SimpDesign::update::ratio", space, filter_.stencil(),
+      detail::DerivativeValues<Real>{compliance.data(), volume.data()},
+      detail::OcRatio<Real>{passive_.data(), static_cast<Real>(floor.compliance), static_cast<Real>(floor.volume),
+                            static_cast<Real>(settings_.damping), design_.data(), scratch.data()},
+      sums_, StoreSums<2>{totals_.data()});
   if (!updated_) {
     auto const sums = totals<2>(space);
     log_multiplier_ = sums[0] > 0 && sums[1] > 0 ? std::log(sums[0] / sums[1]) : 0.0;
@@ -120,25 +128,29 @@ DesignUpdate SimpDesign<ExecutionSpace, Real>::update(ExecutionSpace const& spac
   RootSearch search(log_multiplier_, single ? 80 : 600, single ? 1e-7 : 1e-9,
                     4 * static_cast<double>(std::numeric_limits<Real>::epsilon()));
   auto const candidates = [&](auto count, double const* log_multipliers) {
-    detail::OcCandidates<Real, decltype(count)::value> result{
-        design_.data(), scratch.data(), static_cast<Real>(stage_.move), static_cast<Real>(lower_), {}};
+    detail::OcCandidates<Real, decltype(count)::value> result{design_.data(),
+                                                              scratch.data(),
+                                                              static_cast<Real>(stage_.move),
+                                                              static_cast<Real>(settings_.lower),
+                                                              static_cast<Real>(settings_.upper),
+                                                              {}};
     for (int m = 0; m < decltype(count)::value; ++m)
-      result.scale[m] = static_cast<Real>(std::exp(-0.5 * log_multipliers[m]));
+      result.scale[m] = static_cast<Real>(std::exp(-settings_.damping * log_multipliers[m]));
     return result;
   };
   while (!search.done()) {
     detail::filter_sum<points, points, false>("brickwork::SimpDesign::update::volume", space, filter_.stencil(),
                                               candidates(std::integral_constant<int, points>{}, search.points().data()),
-                                              detail::ProjectedSums<Real, points>{{stage_.beta, eta_}, passive_.data()},
-                                              sums_, StoreSums<points>{totals_.data()});
+                                              detail::ProjectedSums<Real, points>{projection(), passive_.data()}, sums_,
+                                              StoreSums<points>{totals_.data()});
     auto excess = totals<points>(space);
-    for (double& value : excess) value = value / static_cast<double>(cells_) - target_;
+    for (double& value : excess) value = value / static_cast<double>(cells_) - settings_.volume_fraction;
     search.set(excess);
   }
   log_multiplier_ = search.root();
 
   DesignUpdate result;
-  result.volume = target_ + search.value();
+  result.volume = settings_.volume_fraction + search.value();
   result.rounds = search.rounds();
   Kokkos::parallel_reduce(
       "brickwork::SimpDesign::update::take", range(space, cells_),

@@ -95,7 +95,7 @@ SimpOptimizer<ExecutionSpace, Real>::SimpOptimizer(ExecutionSpace const& space, 
       warnings_(validate(problem)),
       grid_(simp_grid(problem)),
       conditions_(conditions ? *conditions : boundary_conditions(problem, grid_)),
-      design_(space_, grid_, problem_, passive_cells()) {
+      design_(space_, grid_, design_settings(problem_), passive_cells()) {
   warnings_.insert(warnings_.end(), conditions_.warnings.begin(), conditions_.warnings.end());
   weights_ = problem.load_case_weights;
   if (weights_.empty()) weights_.assign(conditions_.load_cases.size(), 1.0);

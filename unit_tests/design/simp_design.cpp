@@ -51,7 +51,7 @@ struct Update {
     for (std::size_t i = 0; i < marks.size(); ++i)
       if (marks[i] != 0) start[i] = marks[i] == 1 ? 1 : 0;
     using marks_type = typename SimpDesign<Space, Real>::marks_type;
-    SimpDesign<Space, Real> design(space, grid, problem_of(volume_fraction),
+    SimpDesign<Space, Real> design(space, grid, design_settings(problem_of(volume_fraction)),
                                    passive ? to_device<marks_type>(space, marks, cells) : marks_type{});
     design.set(space, to_device<field>(space, start, cells));
     design.set_stage(space, parameters);

@@ -3,9 +3,9 @@
 // their chain rule, and the update by optimality criteria.
 //
 // With design variable rho, filter H and projection P: rho^ = H rho, rho~ = P(rho^); dc/drho^ = P'(rho^) dc/drho~ and
-// dc/drho = H^T dc/drho^, the volume likewise. The update is rho <- g s within [rho - move, rho + move] and [lower, 1],
-// where g = rho sqrt(-(dc/drho) / (dv/drho)) and s = multiplier^(-1/2) such that the mean of rho~ is the volume
-// fraction.
+// dc/drho = H^T dc/drho^, the volume likewise. The update is rho <- g s within [rho - move, rho + move] and [lower,
+// upper], where g = rho (-(dc/drho) / (dv/drho))^damping and s = multiplier^(-damping) such that the mean of rho~ is
+// the volume fraction.
 //
 // Per cell, with S bytes a value (memory traffic; neighbours come from the cache): project() 2 S; sensitivities() 5 S;
 // update() 4 S, then 2 S for every round of four multipliers, usually three rounds, and 3 S. Only the design variable
@@ -19,6 +19,11 @@
 #include "brickwork/design/simp_problem.hpp"
 
 namespace brickwork {
+
+namespace detail {
+template <class Real>
+struct Projection;
+}
 
 /// Mean of the physical density, and grayness 4/N sum rho~ (1 - rho~).
 struct DensityMeasures {
@@ -40,6 +45,19 @@ struct SensitivityFloor {
   double volume = 0;      ///< dv >= volume
 };
 
+/// What a design is beside its stages.
+struct DesignSettings {
+  double volume_fraction = 0.3;
+  double lower = 1e-3, upper = 1;  ///< bounds of the design variable; a volume below `lower` must stay reachable
+  double damping = 0.5;            ///< exponent of the optimality criteria, in (0, 1]
+  bool projection = true;          ///< false: rho~ = rho^
+  double projection_eta = 0.5;
+  bool radius_in_lengths = false;
+  FilterKernel kernel = FilterKernel::linear;
+};
+
+DesignSettings design_settings(SimpProblem const& problem);
+
 /// \tparam Real precision of the cell fields; sums are always double
 template <class ExecutionSpace, class Real = double>
 class SimpDesign {
@@ -51,7 +69,7 @@ class SimpDesign {
 
   /// Starts from the volume fraction everywhere but in passive cells.
   /// \param passive  per cell 0 active, 1 solid, 2 void; empty where there is none
-  SimpDesign(ExecutionSpace const& space, BoxGrid const& grid, SimpProblem const& problem,
+  SimpDesign(ExecutionSpace const& space, BoxGrid const& grid, DesignSettings const& settings,
              marks_type const& passive = {});
 
   /// The design variable, extent (cells).
@@ -93,9 +111,10 @@ class SimpDesign {
   template <int N>
   std::array<double, N> totals(ExecutionSpace const& space) const;
 
+  detail::Projection<Real> projection() const;
+
   index_t cells_;
-  double target_, lower_, eta_;
-  bool radius_in_lengths_;
+  DesignSettings settings_;
   ConeFilter<ExecutionSpace, Real> filter_;
   marks_type passive_;
   field_type design_;

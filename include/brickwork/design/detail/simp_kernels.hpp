@@ -8,6 +8,7 @@
 namespace brickwork::detail {
 
 /// Heaviside projection by tanh, rho~ = (tanh(b eta) + tanh(b (rho - eta))) / (tanh(b eta) + tanh(b (1 - eta))).
+/// A beta of 0 stands for its limit, the identity.
 /// Value and slope come from q = exp(-2 |b (rho - eta)|), in which the slope keeps its relative accuracy far from eta.
 template <class Real>
 struct Projection {
@@ -23,12 +24,14 @@ struct Projection {
         scale(static_cast<Real>(1 / (std::tanh(sharpness * threshold) + std::tanh(sharpness * (1 - threshold))))) {}
 
   KOKKOS_FUNCTION Real value(Real rho) const {
+    if (beta == 0) return math::clamp(rho, Real(0), Real(1));
     Real const x = beta * (rho - eta), q = math::exp(-2 * math::abs(x));
     Real const t = (1 - q) / (1 + q);
     // Rounding may leave [0, 1] by an ulp, and a negative density has no real power.
     return math::clamp((lower + (x < 0 ? -t : t)) * scale, Real(0), Real(1));
   }
   KOKKOS_FUNCTION Real slope(Real rho) const {
+    if (beta == 0) return 1;
     Real const q = math::exp(-2 * math::abs(beta * (rho - eta)));
     return 4 * beta * scale * q / ((1 + q) * (1 + q));
   }
@@ -139,12 +142,13 @@ struct StoreDerivatives {
   }
 };
 
-/// g = rho sqrt(-dc / dv) of the optimality criteria, -1 where the cell is passive; sums of -dc and dv.
+/// g = rho (-dc / dv)^damping of the optimality criteria, -1 where the cell is passive; sums of -dc and dv.
 template <class Real>
 struct OcRatio {
   std::uint8_t const* passive;
   Real compliance_cap;  ///< dc <= cap (0: none)
   Real volume_floor;    ///< dv >= floor
+  Real damping;
   Real const* design;
   Real* ratio;
   KOKKOS_FUNCTION void operator()(index_t cell, Real const* derivative, double* sums) const {
@@ -157,25 +161,26 @@ struct OcRatio {
       dc = math::min(dc, compliance_cap);
       dv = math::max(dv, volume_floor);
     }
-    ratio[cell] = dv > 0 ? design[cell] * math::sqrt(math::max(-dc / dv, Real(0))) : Real(0);
+    Real const quotient = dv > 0 ? math::max(-dc / dv, Real(0)) : Real(0);
+    ratio[cell] = design[cell] * (damping == Real(0.5) ? math::sqrt(quotient) : math::pow(quotient, damping));
     sums[0] -= static_cast<double>(dc);
     sums[1] += static_cast<double>(dv);
   }
 };
 
-/// The candidates of several multipliers: g / sqrt(multiplier) within move limits and bounds.
+/// The candidates of several multipliers: g multiplier^(-damping) within move limits and bounds.
 template <class Real, int M>
 struct OcCandidates {
   Real const* design;
   Real const* ratio;
-  Real move, lower;
-  Real scale[M];  ///< multiplier^(-1/2)
+  Real move, lower, upper;
+  Real scale[M];  ///< multiplier^(-damping)
   template <class Index>
   KOKKOS_FUNCTION void operator()(Index cell, Real* v) const {
     Real const rho = design[cell], g = ratio[cell];
     bool const active = g >= 0;
     Real const least = active ? math::max(lower, rho - move) : rho;
-    Real const most = active ? math::min(Real(1), rho + move) : rho;
+    Real const most = active ? math::min(upper, rho + move) : rho;
     for (int m = 0; m < M; ++m) v[m] = math::clamp(g * scale[m], least, most);
   }
 };
