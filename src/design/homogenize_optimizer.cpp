@@ -170,9 +170,9 @@ HomogenizeOptimizer<ExecutionSpace, Real>::HomogenizeOptimizer(ExecutionSpace co
   start.mean = problem.volume_fraction;
   start.lower = std::min(problem.lower, problem.volume_fraction);
   start.upper = problem.upper;
+  start.symmetry = symmetry_;
   field_type const density = scratch(0);
   start_density<ExecutionSpace, Real>(space_, grid_, start, density);
-  symmetrize<ExecutionSpace, Real>(space_, grid_, symmetry_, density);
   design_.set(space_, density);
   fence(space_, "brickwork::HomogenizeOptimizer::HomogenizeOptimizer");
 }

@@ -239,6 +239,7 @@ double start_density(ExecutionSpace const& space, BoxGrid const& grid, StartSett
       evaluate_series(space, grid, surface_series(settings.kind, settings.periods), settings.sheet, density.data());
   }
 
+  symmetrize<ExecutionSpace, Real>(space, grid, settings.symmetry, density);
   Kokkos::MinMaxScalar<double> range;
   Kokkos::parallel_reduce("brickwork::start_density::range", brickwork::range(space, cells),
                           detail::FieldRange<Real>{density.data()}, Kokkos::MinMax<double>(range));
@@ -246,7 +247,12 @@ double start_density(ExecutionSpace const& space, BoxGrid const& grid, StartSett
   Communicator{}.max(ends, 2);
   double const middle = 0.5 * (ends[1] - ends[0]), half = 0.5 * (ends[0] + ends[1]);
   constexpr double rounding = std::numeric_limits<Real>::epsilon();
-  if (!(half > 16 * rounding * std::max(1.0, std::abs(middle)))) return uniform();
+  if (!(half > 16 * rounding * std::max(1.0, std::abs(middle)))) {
+    BRICKWORK_REQUIRE(settings.symmetry == CellSymmetry::none, "start ", to_string(settings.kind),
+                      ": nothing is left of it under the symmetry ", to_string(settings.symmetry),
+                      "; take another start or symmetry");
+    return uniform();
+  }
 
   // In units of `reach` about the middle the level lies in [-1, 1]: at the ends every cell is solid, or none.
   double const reach = half * (1 + width) * 1.001;
