@@ -62,12 +62,6 @@ struct ClampFace {
   KOKKOS_FUNCTION void operator()(index_t node) const { mask[node] = node % mx == 0 ? 7 : 0; }
 };
 
-std::vector<int> integers(std::string const& list) {
-  std::vector<int> values;
-  for (auto const& word : split(list)) values.push_back(std::stoi(word));
-  return values;
-}
-
 int kind_of(std::string const& field) {
   std::vector<std::string> const names{"uniform", "random", "checker", "bars", "log"};
   for (std::size_t i = 0; i < names.size(); ++i)

@@ -80,6 +80,13 @@ inline std::vector<std::string> split(std::string const& list) {
   return words;
 }
 
+/// "3,1,2" as numbers.
+inline std::vector<int> integers(std::string const& list) {
+  std::vector<int> values;
+  for (auto const& word : split(list)) values.push_back(std::stoi(word));
+  return values;
+}
+
 /// Sizes, `--name value` and `--flag` words of a command line.
 struct Options {
   std::vector<Size> sizes;
