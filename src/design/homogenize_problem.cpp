@@ -200,6 +200,11 @@ void check_start(HomogenizeProblem const& p, std::vector<std::string>& warnings)
   index_t const fewest = *std::min_element(p.cell.cells.begin(), p.cell.cells.end());
   BRICKWORK_REQUIRE(p.start_periods >= 1 && p.start_periods <= fewest / 2, "start.periods = ", p.start_periods,
                     ": must lie in [1, ", fewest / 2, "], two cells of each axis at least");
+  BRICKWORK_REQUIRE((p.start != "gyroid" && p.start != "diamond") || p.symmetry == "none", "start.density = \"",
+                    p.start, "\": has no mirror planes or axes through the cell's centre, so design.symmetry = \"",
+                    p.symmetry,
+                    "\" would leave a uniform density of it; take symmetry \"none\", or start from \"schwarz_p\" or "
+                    "\"iwp\"");
   if (p.start == "uniform") {
     warnings.push_back(
         "start.density = \"uniform\": every cell of a uniform density has the same sensitivity, so a design cannot "

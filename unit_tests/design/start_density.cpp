@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "brickwork/core/check.hpp"
+#include "brickwork/design/cell_symmetry.hpp"
 #include "support/catch.hpp"
 #include "support/devices.hpp"
 #include "support/reference.hpp"
@@ -237,6 +238,39 @@ TEST_CASE("a sharp level leaves two values, reports the mean it reaches, and kee
       }
   settings.kind = StartDensity::randc;
   CHECK(start<Space>({n, n, n}, settings).reported == Approx(0.31).margin(1.0 / (n * n * n)));
+}
+
+TEST_CASE("a symmetry is imposed before the level, so that the density stays as sharp") {
+  using Space = Kokkos::DefaultExecutionSpace;
+  using field_type = CellField<double, Space::memory_space>;
+  Space const space;
+  BoxGrid const grid({11, 11, 11}, {1, 1, 1}, {true, true, true});
+  auto const values_of = [&](field_type const& field) {
+    auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, field);
+    return std::vector<double>(host.data(), host.data() + host.extent(0));
+  };
+  for (CellSymmetry symmetry : {CellSymmetry::reflect3, CellSymmetry::rotate3, CellSymmetry::reflect6}) {
+    for (StartDensity kind : {StartDensity::randc, StartDensity::schwarz_p, StartDensity::iwp, StartDensity::gyroid,
+                              StartDensity::diamond}) {
+      StartSettings settings;
+      settings.kind = kind;
+      settings.symmetry = symmetry;
+      auto const field = allocate<field_type>(space, "field", grid.cell_count());
+      if (kind == StartDensity::gyroid || kind == StartDensity::diamond) {
+        CHECK_THROWS_AS((start_density<Space, double>(space, grid, settings, field)), InputError);
+        continue;
+      }
+      double const mean = start_density<Space, double>(space, grid, settings, field);
+      auto const values = values_of(field);
+      INFO(to_string(symmetry) << " " << to_string(kind));
+      CHECK(mean == Approx(settings.mean).margin(1e-6));
+      double gray = 0;
+      for (double rho : values) gray += 4 * rho * (1 - rho) / static_cast<double>(values.size());
+      CHECK(gray < 0.5);  // a uniform density: 0.84
+      symmetrize<Space, double>(space, grid, symmetry, field);
+      CHECK(values_of(field) == values);
+    }
+  }
 }
 
 TEST_CASE("starts refuse settings out of range") {

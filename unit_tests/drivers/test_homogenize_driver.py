@@ -274,7 +274,9 @@ def design_from_a_file_and_resampled(bench):
     output = design(bench, SMALL)
     path = os.path.join(output, "density.npy")
     again = design(bench, SMALL, "--set", 'start.file="%s"' % path)
-    check(float(history(again)[0]["objective"]) < float(history(output)[0]["objective"]), "a start that is no start")
+    # The first step analyses the design that the other run ended with.
+    first, reported = -float(history(again)[0]["objective"]), summary(output)["bulk_voigt"]
+    check(close(first, reported, 1e-4), "bulk modulus %s of the start, %s reported" % (first, reported))
     design(bench, SMALL, "--set", 'start.file="%s"' % path, "--set", "start.resample=true", "--grid", "10,10,10")
 
 

@@ -54,7 +54,7 @@ kernel = "spline4"
 projection = true
 eta = 0.45
 [start]
-density = "gyroid"
+density = "schwarz_p"
 seed = 7
 waves = 2
 periods = 3
@@ -154,7 +154,7 @@ TEST_CASE("a full design is read as stated") {
   CHECK(p.kernel == FilterKernel::spline4);
   CHECK(p.projection);
   CHECK(p.projection_eta == 0.45);
-  CHECK(p.start == "gyroid");
+  CHECK(p.start == "schwarz_p");
   CHECK(p.seed == 7);
   CHECK(p.start_waves == 2);
   CHECK(p.start_periods == 3);

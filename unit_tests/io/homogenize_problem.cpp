@@ -98,6 +98,18 @@ TEST_CASE("symmetries that turn axes need a cube of cells") {
   }
 }
 
+TEST_CASE("starts that the symmetry would wipe out are refused") {
+  for (char const* start : {"gyroid", "diamond"}) {
+    for (char const* symmetry : {"reflect3", "reflect6", "rotate3"}) {
+      CHECK(contains(error_of([&](auto& p) { p.start = start, p.symmetry = symmetry; }), "no mirror planes or axes"));
+    }
+    CHECK(warnings_of([&](auto& p) { p.start = start, p.symmetry = "none"; }).empty());
+  }
+  for (char const* start : {"randc", "schwarz_p", "iwp"}) {
+    CHECK(warnings_of([&](auto& p) { p.start = start, p.symmetry = "reflect6"; }).empty());
+  }
+}
+
 TEST_CASE("constraints that contradict each other or what is possible") {
   using Kind = TensorConstraint::Kind;
   CHECK(contains(error_of([](auto& p) {
