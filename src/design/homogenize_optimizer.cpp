@@ -353,6 +353,9 @@ double sensitivity_unit(Tensor6 const& derivative, Tensor6 const& tensor, BoxGri
 // In units of the mean: what the optimality criteria take for a derivative that is not negative.
 constexpr double least_slope = 1e-9;
 
+// Whose objectives the stopping rule compares a change with.
+constexpr std::size_t recent_steps = 10;
+
 }  // namespace
 
 template <class ExecutionSpace, class Real>
@@ -444,16 +447,20 @@ HomogenizeStep HomogenizeOptimizer<ExecutionSpace, Real>::step() {
   return record;
 }
 
-// Relative to the first objective too, so that a zero crossing is no large change.
+// Relative to the largest objective of the last steps, so that a zero crossing is no large change, and an objective
+// that fades (npr) is not taken for one that rests.
 template <class ExecutionSpace, class Real>
 void HomogenizeOptimizer<ExecutionSpace, Real>::watch(HomogenizeStep const& record) {
   StoppingRule const& rule = problem_.stop;
-  if (record.step == 1) first_objective_ = record.objective;
-  double const size = std::max(std::abs(record.objective), std::abs(first_objective_));
+  double const change = objectives_.empty() ? 0 : std::abs(record.objective - objectives_.back());
+  objectives_.push_back(record.objective);
+  double size = 0;
+  for (std::size_t i = objectives_.size() > recent_steps ? objectives_.size() - recent_steps : 0;
+       i < objectives_.size(); ++i)
+    size = std::max(size, std::abs(objectives_[i]));
   bool const last_stage = record.step >= problem_.schedule.stages.back().first_step;
-  bool const still = record.step > 1 && std::abs(record.objective - last_objective_) <= rule.relative_change * size;
+  bool const still = record.step > 1 && change <= rule.relative_change * size;
   quiet_ = still && last_stage && record.step >= rule.first_step ? quiet_ + 1 : 0;
-  last_objective_ = record.objective;
 }
 
 template <class ExecutionSpace, class Real>

@@ -4,6 +4,7 @@
 #include <Eigen/Dense>
 
 #include "brickwork/core/check.hpp"
+#include "brickwork/core/for_each.hpp"
 #include "brickwork/core/instantiate.hpp"
 #include "brickwork/solvers/detail/cg_kernels.hpp"
 
@@ -30,13 +31,16 @@ template <class ExecutionSpace>
 NullSpace<ExecutionSpace>::NullSpace(ExecutionSpace const& space, BoxGrid const& grid, Communicator const& communicator)
     : grid_(grid),
       communicator_(communicator),
-      sums_(allocate<Kokkos::View<double*, memory_space>>(space, "brickwork::NullSpace::sums", 6)) {}
+      sums_(allocate<Kokkos::View<double*, memory_space>>(space, "brickwork::NullSpace::sums", 6)),
+      workspace_(space) {}
 
 template <class ExecutionSpace>
 void NullSpace<ExecutionSpace>::set(std::vector<RigidMotion> const& modes) {
   BRICKWORK_REQUIRE(modes.size() <= 6, "NullSpace::set: ", modes.size(), " modes; a body has 6");
   int const count = static_cast<int>(modes.size());
   count_ = count;
+  translations_ = count == 3;
+  for (auto const& mode : modes) translations_ = translations_ && mode.rotation == Vec3{};
   if (count == 0) return;
   // Coefficients about one centre, then orthonormal as nodal vectors by the Gram matrix over all nodes, which needs
   // only the moments of the node coordinates: it is summed axis by axis.
@@ -79,9 +83,17 @@ template <class ExecutionSpace>
 template <class Scalar>
 void NullSpace<ExecutionSpace>::remove(ExecutionSpace const& space, NodalVector<Scalar, memory_space> const& v) const {
   if (count_ == 0) return;
-  auto const modes = rigid_modes(grid_, values_, count_);
   index_t const nodes = grid_.node_count();
   auto const stride = static_cast<index_t>(v.stride(1));
+  if (translations_) {
+    sum_each<3>("brickwork::NullSpace::remove::means", space, nodes, detail::TranslationSums<Scalar>{v.data(), stride},
+                workspace_, StoreSums<3>{sums_.data()});
+    communicator_.sum(space, sums_);
+    for_each("brickwork::NullSpace::remove::translations", space, nodes,
+             detail::TranslationRemove<Scalar>{v.data(), stride, sums_.data(), 1 / static_cast<double>(nodes)});
+    return;
+  }
+  auto const modes = rigid_modes(grid_, values_, count_);
   auto const sums = detail::sums_at<ExecutionSpace>(sums_, 0, count_);
   Kokkos::parallel_reduce("brickwork::NullSpace::remove::sums", range(space, nodes),
                           detail::ModeSums<Scalar>{static_cast<unsigned>(count_), modes, v.data(), stride}, sums);

@@ -124,8 +124,8 @@ class HomogenizeOptimizer {
   std::unique_ptr<HomogenizationSolver<ExecutionSpace>> solver_;
   bool whole_plan_ = false;  // the solver was made by tensor()
   int done_ = 0;
-  int quiet_ = 0;  // steps in a row with little change
-  double first_objective_ = 0, last_objective_ = 0;
+  int quiet_ = 0;                   // steps in a row with little change
+  std::vector<double> objectives_;  // of all steps
 };
 
 }  // namespace brickwork

@@ -50,7 +50,7 @@ enum class DesignUpdateMethod { optimality_criteria, moving_asymptotes };
 
 /// When a design is done.
 struct StoppingRule {
-  double relative_change = 5e-4;  ///< of the objective, relative to the larger of |f| and the first step's |f|
+  double relative_change = 5e-4;  ///< of the objective, relative to the largest |f| of the last ten steps
   int times = 3;                  ///< in a row
   int first_step = 12;            ///< not before this step, nor before the last stage of the schedule has begun
   int most_steps = 300;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "brickwork/core/fields.hpp"
+#include "brickwork/core/sums.hpp"
 #include "brickwork/mesh/box_grid.hpp"
 #include "brickwork/mesh/rigid_motion.hpp"
 #include "brickwork/parallel/communicator.hpp"
@@ -35,7 +36,9 @@ class NullSpace {
   Communicator communicator_;
   int count_ = 0;
   Kokkos::Array<double, 54> values_{};  // per mode: translation, rotation, center
+  bool translations_ = false;           // the modes are the three translations
   Kokkos::View<double*, memory_space> sums_;
+  SumWorkspace<ExecutionSpace> workspace_;
 };
 
 }  // namespace brickwork

@@ -201,6 +201,26 @@ struct ModeRemove {
   }
 };
 
+/// The same where the modes are the three translations: the mean of each component, at the speed of the memory.
+template <class Scalar>
+struct TranslationSums {
+  Scalar const* v;
+  index_t stride;
+  KOKKOS_FUNCTION void operator()(index_t node, double* sums) const {
+    for (int d = 0; d < 3; ++d) sums[d] += static_cast<double>(v[node + d * stride]);
+  }
+};
+template <class Scalar>
+struct TranslationRemove {
+  Scalar* v;
+  index_t stride;
+  double const* sums;
+  double share;  // 1 / nodes
+  KOKKOS_FUNCTION void operator()(index_t node) const {
+    for (int d = 0; d < 3; ++d) v[node + d * stride] -= static_cast<Scalar>(share * sums[d]);
+  }
+};
+
 template <class ExecutionSpace>
 Kokkos::View<double*, typename ExecutionSpace::memory_space, Kokkos::MemoryUnmanaged> sums_at(
     Kokkos::View<double*, typename ExecutionSpace::memory_space> const& scalars, int first, int count) {
