@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
 #include "brickwork/core/check.hpp"
 #include "brickwork/design/homogenized_tensor.hpp"
 #include "brickwork/design/start_density.hpp"
@@ -41,6 +43,21 @@ void write_image(CellOutputSettings const& output, RunDirectory const& directory
   write_cell(output, directory, geometry, field);
 }
 
+// A periodic axis needs two cells: a flat image is repeated, in the same length, which changes no tensor.
+void repeat_flat_axes(Index3& cells, std::vector<float>& values) {
+  Index3 const from = cells;
+  for (index_t& n : cells) n = std::max<index_t>(n, 2);
+  if (cells == from) return;
+  std::vector<float> repeated;
+  repeated.reserve(static_cast<std::size_t>(cells[0] * cells[1] * cells[2]));
+  for (index_t k = 0; k < cells[2]; ++k)
+    for (index_t j = 0; j < cells[1]; ++j)
+      for (index_t i = 0; i < cells[0]; ++i)
+        repeated.push_back(
+            values[static_cast<std::size_t>(i % from[0] + from[0] * (j % from[1] + from[1] * (k % from[2])))]);
+  values = std::move(repeated);
+}
+
 }  // namespace
 
 int run_tensor(TensorConfig config, VoxelImage image, bool force) {
@@ -51,14 +68,15 @@ int run_tensor(TensorConfig config, VoxelImage image, bool force) {
 
   // Cell: size and sides are stated, or the image's own.
   if (!config.image.file.empty()) problem.cell.cells = image.cells;
-  Index3 const cells = problem.cell.cells;
   Vec3& lengths = problem.cell.lengths;
   if (lengths == Vec3{0, 0, 0} && image.has_geometry) {
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      lengths[axis] = image.spacing[axis] * static_cast<double>(cells[axis]);
+      lengths[axis] = image.spacing[axis] * static_cast<double>(problem.cell.cells[axis]);
     }
   }
-  if (lengths == Vec3{0, 0, 0}) lengths = cubic_lengths(cells);
+  if (lengths == Vec3{0, 0, 0}) lengths = cubic_lengths(problem.cell.cells);
+  if (!image.values.empty()) repeat_flat_axes(problem.cell.cells, image.values);
+  Index3 const cells = problem.cell.cells;
   validate(problem);
   BoxGrid const grid(cells, lengths, {true, true, true}, image.origin);
   if (!config.image.surface.empty()) image.values = surface_cells(space, grid, config.image);

@@ -21,12 +21,12 @@ class DensityFiles {
 
   template <class Density>
   void frame(int step, Density const& density) {
-    if (series_ && step > last_) series_->append(step, {density()});
+    if (series_ && step > last_) series_->append(step, std::vector<ImageField>{density()});
     last_ = step;
   }
   template <class Density>
   void last(Density const& density) {
-    if (output_.vti) write_vti(directory_.file("density.vti"), geometry_, {density()});
+    if (output_.vti) write_vti(directory_.file("density.vti"), geometry_, std::vector<ImageField>{density()});
   }
   int last_step() const { return last_; }
   ImageGeometry const& geometry() const { return geometry_; }

@@ -77,6 +77,17 @@ SMALL = "[cell]\ncells = [8, 8, 8]\n[schedule]\nsteps = 4\n"
 # ------------------------------------------------------------------------------------------------- known tensors
 
 @case
+def flat_images_are_repeated(bench):
+    """One layer of cells gives the tensor of two."""
+    stripes = lambda i, j, k: float((i + 2 * j) % 3 == 0)
+    flat = tensor_csv(tensor(bench, image(bench, stripes, (6, 6, 1), "flat.npy"), "--set", "cell.lengths=[1, 1, 0.5]"))
+    thick = tensor_csv(tensor(bench, image(bench, stripes, (6, 6, 2), "thick.npy"), "--set", "cell.lengths=[1, 1, 0.5]"))
+    for one, other in zip(flat, thick):
+        for a, b in zip(one, other):
+            check(close(a, b, 1e-5) or abs(a - b) < 1e-7, (flat, thick))
+
+
+@case
 def solid(bench):
     """A homogeneous cell has its material's tensor, whatever its sides."""
     path = image(bench, lambda i, j, k: 1, (4, 6, 5))
