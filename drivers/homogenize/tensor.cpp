@@ -109,7 +109,7 @@ int run_tensor(TensorConfig config, VoxelImage image, bool force) {
                    {"backend", std::string(Space::name()) + ", Kokkos " + BRICKWORK_KOKKOS_VERSION},
                    {"device", memory.device},
                    {"output", config.output.directory}});
-  Solver solver(space, grid, stiffness, plan, solver_settings, problem.cell.storage);
+  Solver solver(space, grid, stiffness, plan, solver_settings, problem.cell.storage, problem.cell.translations);
   // Everything that can be refused has been: from here on the output directory may be touched.
   RunDirectory directory(config.output.directory, force);
   for (auto const& warning : config.warnings) progress.warning(warning);

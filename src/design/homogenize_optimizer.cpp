@@ -196,8 +196,8 @@ index_t HomogenizeOptimizer<ExecutionSpace, Real>::bytes(HomogenizeProblem const
 template <class ExecutionSpace, class Real>
 void HomogenizeOptimizer<ExecutionSpace, Real>::make_solver(StrainPlan const& plan, FieldStorage storage) {
   solver_.reset();  // before the next one takes its room
-  solver_ = std::make_unique<HomogenizationSolver<ExecutionSpace>>(space_, grid_, stiffness_, plan,
-                                                                   problem_.cell.solver, storage);
+  solver_ = std::make_unique<HomogenizationSolver<ExecutionSpace>>(
+      space_, grid_, stiffness_, plan, problem_.cell.solver, storage, problem_.cell.translations);
 }
 
 template <class ExecutionSpace, class Real>

@@ -11,6 +11,8 @@
 #include "brickwork/design/detail/cell_problem_kernels.hpp"
 #include "brickwork/design/state_solver.hpp"
 #include "brickwork/fem/material.hpp"
+#include "brickwork/solvers/detail/cg_kernels.hpp"
+#include "brickwork/solvers/detail/multigrid_kernels.hpp"
 #include "brickwork/solvers/detail/strain_force.hpp"
 
 namespace brickwork {
@@ -57,13 +59,18 @@ template <class ExecutionSpace>
 class HomogenizationSolver<ExecutionSpace>::Multigrid final : public Method {
  public:
   Multigrid(ExecutionSpace const& space, BoxGrid const& grid, Hex8Matrix const& stiffness, moduli_type const& moduli,
-            MultigridSettings const& settings)
+            NodeMask<memory_space> const& pinned, MultigridSettings const& settings)
       : outer_(space, grid, stiffness, ElasticityKernel::parity),
         inner_(space, grid, stiffness, ElasticityKernel::parity),
         cg_(space, grid),
         adaptive_(settings.krylov_levels < 0) {
     inner_.set_moduli(moduli);
-    cg_.set_free_modes(translations());
+    if (pinned.extent(0) > 0) {
+      outer_.set_constraints(space, pinned);
+      inner_.set_constraints(space, pinned);
+    } else {
+      cg_.set_free_modes(translations());
+    }
     multigrid_ = std::make_unique<ElasticityMultigrid<ExecutionSpace>>(space, inner_, settings, cg_.temporary());
   }
   void update(ExecutionSpace const& space) override { multigrid_->update(space); }
@@ -98,7 +105,7 @@ class HomogenizationSolver<ExecutionSpace>::Jacobi final : public Method {
 
  public:
   Jacobi(ExecutionSpace const& space, BoxGrid const& grid, Hex8Matrix const& stiffness, moduli_type const& moduli,
-         StateKernels const& kernels)
+         NodeMask<memory_space> const& pinned, StateKernels const& kernels)
       : grid_(grid),
         moduli_(moduli),
         outer_(space, grid, stiffness, kernels.outer),
@@ -115,7 +122,12 @@ class HomogenizationSolver<ExecutionSpace>::Jacobi final : public Method {
     }
     outer_.set_moduli(outer_moduli_);
     if constexpr (!same) inner_.set_moduli(moduli);
-    cg_.set_free_modes(translations());
+    if (pinned.extent(0) > 0) {
+      outer_.set_constraints(space, pinned);
+      if constexpr (!same) inner_.set_constraints(space, pinned);
+    } else {
+      cg_.set_free_modes(translations());
+    }
   }
 
   void update(ExecutionSpace const& space) override {
@@ -131,6 +143,10 @@ class HomogenizationSolver<ExecutionSpace>::Jacobi final : public Method {
     Force const force(moduli_.data(), grid_, outer_.stiffness(), strain);
     for_each("brickwork::HomogenizationSolver::load", space, grid_.node_count(),
              detail::StrainForceStore<float, Outer>{force, f_.data(), static_cast<index_t>(f_.stride(1)), false});
+    for_each("brickwork::HomogenizationSolver::pinned", space,
+             static_cast<index_t>(outer_.constrained_nodes().extent(0)),
+             detail::ClearConstrained<Outer>{outer_.constrained_nodes().data(), outer_.constraints().data(), f_.data(),
+                                             static_cast<index_t>(f_.stride(1))});
     if (!has_load(space, force)) {
       Kokkos::deep_copy(space, u, 0.0);
       return {};
@@ -185,7 +201,8 @@ class HomogenizationSolver<ExecutionSpace>::Jacobi final : public Method {
 template <class ExecutionSpace>
 HomogenizationSolver<ExecutionSpace>::HomogenizationSolver(ExecutionSpace const& space, BoxGrid const& grid,
                                                            Hex8Matrix const& stiffness, StrainPlan const& plan,
-                                                           SolverSettings const& settings, FieldStorage storage)
+                                                           SolverSettings const& settings, FieldStorage storage,
+                                                           Translations translations)
     : grid_(grid),
       stiffness_(stiffness),
       plan_(plan),
@@ -204,19 +221,24 @@ HomogenizationSolver<ExecutionSpace>::HomogenizationSolver(ExecutionSpace const&
   }
   moduli_ = allocate<moduli_type>(space, "brickwork::HomogenizationSolver::moduli", grid.cell_count());
   Kokkos::deep_copy(space, moduli_, 1.0f);
+  NodeMask<memory_space> pinned;
+  if (translations == Translations::pin) {
+    pinned = allocate<NodeMask<memory_space>>(space, "brickwork::HomogenizationSolver::pinned", grid.node_count());
+    Kokkos::deep_copy(space, Kokkos::subview(pinned, 0), std::uint8_t(7));
+  }
   if (method_ == SolverMethod::multigrid) {
-    solver_ = std::make_unique<Multigrid>(space, grid, stiffness, moduli_, multigrid_settings(settings));
+    solver_ = std::make_unique<Multigrid>(space, grid, stiffness, moduli_, pinned, multigrid_settings(settings));
   } else {
     StateKernels const kernels = state_kernels(stiffness, settings);
     switch (settings.precision) {
       case Precision::fp64:
-        solver_ = std::make_unique<Jacobi<double, double>>(space, grid, stiffness, moduli_, kernels);
+        solver_ = std::make_unique<Jacobi<double, double>>(space, grid, stiffness, moduli_, pinned, kernels);
         break;
       case Precision::fp32:
-        solver_ = std::make_unique<Jacobi<float, float>>(space, grid, stiffness, moduli_, kernels);
+        solver_ = std::make_unique<Jacobi<float, float>>(space, grid, stiffness, moduli_, pinned, kernels);
         break;
       case Precision::mixed:
-        solver_ = std::make_unique<Jacobi<double, float>>(space, grid, stiffness, moduli_, kernels);
+        solver_ = std::make_unique<Jacobi<double, float>>(space, grid, stiffness, moduli_, pinned, kernels);
         break;
     }
   }

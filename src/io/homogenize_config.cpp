@@ -27,6 +27,7 @@ template <class Value>
 using Choices = std::vector<std::pair<std::string, Value>>;
 
 // Each enumeration once: for reading and for writing.
+Choices<Translations> const translation_kinds = {{"project", Translations::project}, {"pin", Translations::pin}};
 Choices<FieldStorage> const storages = {{"automatic", FieldStorage::automatic},
                                         {"fp64", FieldStorage::fp64},
                                         {"fp32", FieldStorage::fp32},
@@ -74,9 +75,11 @@ void read_solver(Section const& root, PeriodicCell& cell, Locations& locations) 
   if (table == nullptr) return;
   std::vector<std::string> keys = detail::solver_keys();
   keys.push_back("storage");
+  keys.push_back("translations");
   Section const section(*table, "[solver]", keys);
   detail::read_solver_settings(section, cell.solver);
   section.choose("storage", storages, cell.storage);
+  section.choose("translations", translation_kinds, cell.translations);
   remember(locations, section, "solver", keys);
 }
 
@@ -108,7 +111,8 @@ std::string output_to_toml(CellOutputSettings const& output) {
 }
 
 std::string solver_to_toml(PeriodicCell const& cell) {
-  return "\n[solver]\n" + detail::to_toml(cell.solver) + "storage = \"" + to_string(cell.storage) + "\"\n";
+  return "\n[solver]\n" + detail::to_toml(cell.solver) + "storage = \"" + to_string(cell.storage) +
+         "\"\ntranslations = \"" + name_of(translation_kinds, cell.translations) + "\"\n";
 }
 
 template <class Config>

@@ -250,20 +250,29 @@ double FlexibleConjugateGradient<ExecutionSpace>::impose(ExecutionSpace const& s
 
 // product -= f
 template <class ExecutionSpace>
-void FlexibleConjugateGradient<ExecutionSpace>::subtract(ExecutionSpace const& space, inner_operator const&,
-                                                         forces_type const& f, outer_vector const& product) {
+void FlexibleConjugateGradient<ExecutionSpace>::subtract(ExecutionSpace const& space, outer_operator const&,
+                                                         inner_operator const&, forces_type const& f,
+                                                         outer_vector const& product) {
   for_each(
       "brickwork::FlexibleConjugateGradient::residual::forces", space, static_cast<index_t>(f.nodes.extent(0)),
       detail::SubtractForces{f.nodes.data(), f.forces.data(), product.data(), static_cast<index_t>(product.stride(1))});
 }
 
 template <class ExecutionSpace>
-void FlexibleConjugateGradient<ExecutionSpace>::subtract(ExecutionSpace const& space, inner_operator const& inner,
-                                                         StrainLoad const& f, outer_vector const& product) {
+void FlexibleConjugateGradient<ExecutionSpace>::subtract(ExecutionSpace const& space, outer_operator const& outer,
+                                                         inner_operator const& inner, StrainLoad const& f,
+                                                         outer_vector const& product) {
   using Force = detail::StrainForce<float>;
   for_each("brickwork::FlexibleConjugateGradient::residual::strain", space, grid_.node_count(),
            detail::StrainForceStore<float, double>{Force(inner.moduli().data(), grid_, inner.stiffness(), f.strain),
                                                    product.data(), static_cast<index_t>(product.stride(1)), true});
+  auto const constrained = outer.constrained_nodes();
+  if (constrained.extent(0) > 0) {
+    for_each("brickwork::FlexibleConjugateGradient::residual::constrained", space,
+             static_cast<index_t>(constrained.extent(0)),
+             detail::ClearConstrained<double>{constrained.data(), outer.constraints().data(), product.data(),
+                                              static_cast<index_t>(product.stride(1))});
+  }
 }
 
 // |f - K u| in FP64; leaves the residual in r. p and w survive, z and t (the product) do not; the moduli in FP64 lie in
@@ -285,7 +294,7 @@ double FlexibleConjugateGradient<ExecutionSpace>::true_residual(ExecutionSpace c
   outer.set_moduli(moduli);
   outer.apply(space, u, product);
   auto const stride = static_cast<index_t>(product.stride(1));
-  subtract(space, inner, f, product);
+  subtract(space, outer, inner, f, product);
   auto const stride_r = static_cast<index_t>(r_.stride(1));
   StoreSums<1> const store{scalars_.data() + detail::fcg_rr};
   sum_each<1>("brickwork::FlexibleConjugateGradient::residual", space, grid_.node_count(),

@@ -173,6 +173,26 @@ TEMPLATE_TEST_CASE("homogenized tensors agree with a dense reference", "[design]
   }
 }
 
+TEMPLATE_TEST_CASE("a pinned corner gives the tensor of projected translations", "[design]", BRICKWORK_TEST_SPACES) {
+  using Space = TestType;
+  Space const space;
+  BoxGrid const grid = cell_grid({6, 5, 4});
+  auto const moduli = two_phase(grid, 21, 1e-2);
+  Tensor6 const expected = dense_reference(grid, moduli);
+  for (SolverMethod method : {SolverMethod::multigrid, SolverMethod::jacobi}) {
+    HomogenizationSolver<Space> solver(space, grid, stiffness_of(grid), full_strain_plan(), tight(method),
+                                       FieldStorage::fp64, Translations::pin);
+    Kokkos::deep_copy(solver.moduli(),
+                      to_device<CellField<float, typename Space::memory_space>>(space, moduli, grid.cell_count()));
+    solver.moduli_changed();
+    CHECK(solver.solve(space, {1e-8, 2000}).status == SolveStatus::converged);
+    CHECK(distance(solver.tensor(space), expected) < 1e-6);
+    auto const u = allocate<NodalVector<double, typename Space::memory_space>>(space, "u", grid.node_count());
+    solver.field(space, 3, u);
+    CHECK(to_host(u)[0] == 0);
+  }
+}
+
 TEMPLATE_TEST_CASE("shifting and turning an image shifts and turns the tensor", "[design]", BRICKWORK_TEST_SPACES) {
   Index3 const n{6, 6, 6};
   BoxGrid const grid = cell_grid(n);

@@ -23,6 +23,12 @@ enum class FieldStorage {
   int16  ///< 16-bit fractions of the field's largest component
 };
 
+/// What is done about the translations of a periodic cell, which nothing holds.
+enum class Translations {
+  project,  ///< their part is taken out of residuals and fields
+  pin       ///< corner 0 is held; slow and less accurate where that lies in void (for comparison)
+};
+
 /// The periodic cell and the solver: what tensor and design share.
 struct PeriodicCell {
   Index3 cells{};
@@ -30,6 +36,7 @@ struct PeriodicCell {
   double poisson = 0.3;
   SolverSettings solver;  ///< multigrid or jacobi; tolerance on the true residual of every strain's solve
   FieldStorage storage = FieldStorage::automatic;
+  Translations translations = Translations::project;
 };
 
 /// A constraint g <= 0 beside the volume (update = "mma").

@@ -54,7 +54,8 @@ class HomogenizationSolver {
   /// \throws OutOfMemory
   HomogenizationSolver(ExecutionSpace const& space, BoxGrid const& grid, Hex8Matrix const& stiffness,
                        StrainPlan const& plan, SolverSettings const& settings,
-                       FieldStorage storage = FieldStorage::automatic);
+                       FieldStorage storage = FieldStorage::automatic,
+                       Translations translations = Translations::project);
   ~HomogenizationSolver();
   HomogenizationSolver(HomogenizationSolver const&) = delete;
   HomogenizationSolver& operator=(HomogenizationSolver const&) = delete;

@@ -63,7 +63,8 @@ class FlexibleConjugateGradient {
                     multigrid_type const& multigrid, forces_type const& f, outer_vector const& u,
                     SolveOptions const& options);
 
-  /// The same for a strain imposed on every cell. A load that is zero but for rounding (uniform moduli) gives u = 0.
+  /// The same for a strain imposed on every cell; constrained components of u become zero. A load that is zero but for
+  /// rounding (uniform moduli) gives u = 0.
   SolveResult solve(ExecutionSpace const& space, outer_operator& outer, inner_operator const& inner,
                     multigrid_type const& multigrid, StrainLoad const& f, outer_vector const& u,
                     SolveOptions const& options);
@@ -81,10 +82,10 @@ class FlexibleConjugateGradient {
                 forces_type const& f, outer_vector const& u);
   double impose(ExecutionSpace const& space, outer_operator const& outer, inner_operator const& inner,
                 StrainLoad const& f, outer_vector const& u);
-  void subtract(ExecutionSpace const& space, inner_operator const& inner, forces_type const& f,
-                outer_vector const& product);
-  void subtract(ExecutionSpace const& space, inner_operator const& inner, StrainLoad const& f,
-                outer_vector const& product);
+  void subtract(ExecutionSpace const& space, outer_operator const& outer, inner_operator const& inner,
+                forces_type const& f, outer_vector const& product);
+  void subtract(ExecutionSpace const& space, outer_operator const& outer, inner_operator const& inner,
+                StrainLoad const& f, outer_vector const& product);
   template <class Load>
   double true_residual(ExecutionSpace const& space, outer_operator& outer, inner_operator const& inner, Load const& f,
                        outer_vector const& u);
