@@ -12,6 +12,7 @@
 #include "brickwork/operators/detail/stencil_assembly.hpp"
 #include "brickwork/solvers/detail/dense_inverse.hpp"
 #include "brickwork/solvers/detail/launch_graph.hpp"
+#include "brickwork/solvers/detail/local_smoother.hpp"
 #include "brickwork/solvers/detail/multigrid_kernels.hpp"
 #include "brickwork/solvers/detail/smoothers.hpp"
 
@@ -238,7 +239,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     int const count = static_cast<int>(grids.size());
     int const free_levels = matrix_free_levels(count);
     krylov_levels_ = brickwork::krylov_levels(grids, settings);
-    for (int depth = 0; depth <= krylov_levels_; ++depth) graphs_.emplace_back();
+    for (int graph = 0; graph < 2 * (krylov_levels_ + 1); ++graph) graphs_.emplace_back();
     bool const constrained = fine.constraints().extent(0) > 0;
     scalars_ = allocate<float_view>(space, "brickwork::ElasticityMultigrid::scalars", 4 * count);
     sums_ = allocate<Kokkos::View<double*, memory_space>>(space, "brickwork::ElasticityMultigrid::sums", 4 * count);
@@ -260,6 +261,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     list_constrained(space);
     make_vectors(space, grids);
     make_smoother(space);
+    make_local_smoother(space);
     dense_ = detail::DenseInverse<ExecutionSpace>(space, levels_.back().stencil, free_components(levels_.back()));
     fence(space, "brickwork::ElasticityMultigrid::ElasticityMultigrid");
   }
@@ -306,9 +308,15 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
       if (l + 1 < count && settings_.smoother != Smoother::gauss_seidel) bound_spectrum(space, level);
     }
     dense_.update(space);
+    local_->reset();
   }
 
-  void apply(ExecutionSpace const& space, vector_type const& r, vector_type const& z, int depth) {
+  bool list_grey(ExecutionSpace const& space) {
+    index_t const listed = local_->list(space);
+    return listed > 0 && listed <= local_->most_nodes(levels_.front().grid);
+  }
+
+  void apply(ExecutionSpace const& space, vector_type const& r, vector_type const& z, Cycle const& wanted) {
     Level& fine = levels_.front();
     VectorRef const from{r.data(), static_cast<index_t>(r.stride(1))};
     VectorRef const to{z.data(), static_cast<index_t>(z.stride(1))};
@@ -316,12 +324,13 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
       for (auto& graph : graphs_) graph.reset();
     recorded_r_ = from;
     recorded_z_ = to;
-    depth_ = std::min(depth, krylov_levels_);
+    depth_ = wanted.depth < 0 ? krylov_levels_ : std::min(wanted.depth, krylov_levels_);
+    smooth_grey_ = wanted.smooth_grey && list_grey(space);
     if (rounded_ && !BRICKWORK_TENSOR_CORES()) {  // emulated, by a functor that is too large to be recorded
       cycle(space, fine, 0, from, to, nullptr);
       return;
     }
-    graphs_[static_cast<std::size_t>(depth_)].run(
+    graphs_[static_cast<std::size_t>(2 * depth_ + (smooth_grey_ ? 1 : 0))].run(
         space, [&](ExecutionSpace const& instance) { cycle(instance, fine, 0, from, to, nullptr); });
   }
 
@@ -524,6 +533,14 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
         if (level.matrix_free) upload_stiffness(level);
   }
 
+  void make_local_smoother(ExecutionSpace const& space) {
+    Level const& fine = levels_.front();
+    auto const bounds = spectral_bounds(fine.matrix_free->stiffness(), false);
+    local_ = std::make_unique<detail::LocalSmoother<ExecutionSpace>>(
+        space, fine.grid, fine.matrix_free->stiffness(), fine.matrix_free->moduli().data(), mask_of(fine),
+        bounds.uniform, bounds.single, temporary_.data());
+  }
+
   // ---- update -------------------------------------------------------------------------------------------------------
 
   void mean_moduli(ExecutionSpace const& space, Level const& fine, Level const& coarse) {
@@ -590,7 +607,13 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
 
   // c = B r. With `step` the right-hand side is first updated, r -= *step v.
   void cycle(ExecutionSpace const& space, Level const& level, int l, VectorRef r, VectorRef c, float const* step) {
-    smooth_from_zero(space, level, r, c, step);
+    bool const grey = smooth_grey_ && l == 0;
+    if (grey) {
+      local_->smooth_from_zero(space, r, c);
+      smooth(space, level, r, c, false);
+    } else {
+      smooth_from_zero(space, level, r, c, step);
+    }
     if (level.matrix_free) {
       level.matrix_free->residual(space, view(level, r), view(level, c), view(level, level.t));
       clear(space, level, level.constrained, level.t);
@@ -615,7 +638,8 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     std::copy(level.factor.begin(), level.factor.end(), prolongation.factor);
     for_each("brickwork::ElasticityMultigrid::prolong", space, level.nodes, prolongation);
     if (level.matrix_free) clear(space, level, level.constrained, c);
-    smooth(space, level, r, c);
+    smooth(space, level, r, c, true);
+    if (grey) local_->correct(space, r, c);
   }
 
   // Leaves the correction in c1, or in c1 and c2 with the level's coefficients.
@@ -648,13 +672,6 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     }
   }
 
-  // Coefficients of the fourth kind, step k from iterates k and k - 1 (the bound is in the inverse diagonal):
-  //   x_1 = x_0 + 4/3 D^-1 r_0,  x_{k+1} = x_k + (2k-1)/(2k+3) (x_k - x_{k-1}) + (8k+4)/(2k+3) D^-1 r_k
-  static float momentum(int k) { return static_cast<float>(2 * k - 1) / static_cast<float>(2 * k + 3); }
-  static float weight(int k) {
-    return k == 0 ? 4.0f / 3.0f : static_cast<float>(8 * k + 4) / static_cast<float>(2 * k + 3);
-  }
-
   void smooth_from_zero(ExecutionSpace const& space, Level const& level, VectorRef r, VectorRef c, float const* step) {
     int const degree = settings_.degree;
     bool const blocks = settings_.smoother == Smoother::block_jacobi && level.matrix_free;
@@ -675,7 +692,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
       kernel.result = x;
       kernel.step = step;
       kernel.nodes = level.nodes;
-      kernel.b = weight(0);
+      kernel.b = detail::FourthKind::weight(0);
       kernel.blocks = !level.matrix_free;
       if (level.matrix_free) {
         auto const factors = level.matrix_free->diagonal_factors();
@@ -687,7 +704,7 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
       for_each("brickwork::ElasticityMultigrid::smooth::first", space, level.nodes, kernel);
     };
     if (blocks) {
-      relax_blocks(space, level, r, {}, 0, 0, {}, weight(0), x);
+      relax_blocks(space, level, r, {}, 0, 0, {}, detail::FourthKind::weight(0), x);
     } else if (step) {
       start(detail::SmoothFromZero<true>{});
     } else {
@@ -695,22 +712,22 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     }
     for (int k = 1; k < degree; ++k) {
       // x_0 is zero.
-      relax(space, level, r, x, 1 + momentum(k), k == 1 ? 0.0f : -momentum(k), other, weight(k), other);
+      relax(space, level, r, x, 1 + detail::FourthKind::momentum(k), k == 1 ? 0.0f : -detail::FourthKind::momentum(k), other, detail::FourthKind::weight(k), other);
       std::swap(x, other);
     }
   }
 
-  void smooth(ExecutionSpace const& space, Level const& level, VectorRef r, VectorRef c) {
+  void smooth(ExecutionSpace const& space, Level const& level, VectorRef r, VectorRef c, bool backward) {
     if (settings_.smoother == Smoother::gauss_seidel) {
-      sweep(space, level, r, c, true);
+      sweep(space, level, r, c, backward);
       return;
     }
     VectorRef x = c, other = level.t;
     for (int k = 0; k < settings_.degree; ++k) {
       if (k == 0) {
-        relax(space, level, r, x, 1, 0, {}, weight(0), other);
+        relax(space, level, r, x, 1, 0, {}, detail::FourthKind::weight(0), other);
       } else {
-        relax(space, level, r, x, 1 + momentum(k), -momentum(k), other, weight(k), other);
+        relax(space, level, r, x, 1 + detail::FourthKind::momentum(k), -detail::FourthKind::momentum(k), other, detail::FourthKind::weight(k), other);
       }
       std::swap(x, other);
     }
@@ -789,8 +806,10 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
   float_view product_;                      // of relax_blocks() and relax_rounded()
   std::unique_ptr<operator_type> rounded_;  // the finest level's operator in BF16, without constraints
   detail::DenseInverse<ExecutionSpace> dense_;
-  int depth_ = 0;                                           // levels with a K-cycle in the present call
-  std::deque<detail::LaunchGraph<ExecutionSpace>> graphs_;  // by depth
+  std::unique_ptr<detail::LocalSmoother<ExecutionSpace>> local_;  // of the finest level
+  int depth_ = 0;                                // levels with a K-cycle in the present call
+  bool smooth_grey_ = false;                     // and whether it uses the local smoother
+  std::deque<detail::LaunchGraph<ExecutionSpace>> graphs_;  // by depth, without and with the local smoother
   VectorRef recorded_r_, recorded_z_;
 };
 
@@ -830,14 +849,20 @@ void ElasticityMultigrid<ExecutionSpace>::update(ExecutionSpace const& space) {
 
 template <class ExecutionSpace>
 void ElasticityMultigrid<ExecutionSpace>::apply(ExecutionSpace const& space, vector_type const& r, vector_type const& z,
-                                                int depth) const {
+                                                Cycle const& wanted) const {
   index_t const nodes = levels_->hierarchy()[0].grid.node_count();
   BRICKWORK_REQUIRE(static_cast<index_t>(r.extent(0)) == nodes && static_cast<index_t>(z.extent(0)) == nodes &&
                         r.span_is_contiguous() && z.span_is_contiguous(),
                     "ElasticityMultigrid::apply: r has ", r.extent(0), " and z ", z.extent(0), " nodes; the grid has ",
                     nodes, " (contiguous)");
-  BRICKWORK_REQUIRE(depth >= -1, "ElasticityMultigrid::apply: depth ", depth, "; it must be at least -1");
-  levels_->apply(space, r, z, depth < 0 ? levels_->krylov_levels() : depth);
+  BRICKWORK_REQUIRE(wanted.depth >= -1, "ElasticityMultigrid::apply: depth ", wanted.depth,
+                    "; it must be at least -1");
+  levels_->apply(space, r, z, wanted);
+}
+
+template <class ExecutionSpace>
+bool ElasticityMultigrid<ExecutionSpace>::list_grey(ExecutionSpace const& space) const {
+  return levels_->list_grey(space);
 }
 
 template <class ExecutionSpace>
@@ -866,7 +891,7 @@ index_t ElasticityMultigrid<ExecutionSpace>::bytes(BoxGrid const& grid, bool con
   auto const grids = level_grids(hierarchy);
   int const count = static_cast<int>(grids.size());
   int const krylov = brickwork::krylov_levels(grids, settings);
-  index_t total = 4 * grid.node_count() + table_bytes;
+  index_t total = 4 * grid.node_count() + table_bytes + detail::LocalSmoother<ExecutionSpace>::bytes(grid);
   if (needs_product(settings)) total += 12 * grid.node_count();
   auto const plans = plan_vectors(grids, krylov);
   for (int l = 1; l < count; ++l) {

@@ -99,6 +99,7 @@ class FlexibleConjugateGradient {
   typename Kokkos::View<double*, memory_space>::host_mirror_type host_scalars_;
   NullSpace<ExecutionSpace> modes_;
   bool deep_ = false;  // cycles with Krylov steps on every coarse level
+  bool grey_ = false;  // and with local smoothing of grey nodes
 };
 
 }  // namespace brickwork

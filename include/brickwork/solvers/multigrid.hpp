@@ -19,6 +19,9 @@
 // preconditioned by the cycle below (K-cycle; Notay and Vassilevski, 2008), with all scalars on the device; V-cycle
 // further down. That is what keeps it from stalling on thin members beside void (specs: multigrid).
 //
+// Local smoother: a cycle may begin and end with many steps on the finest level's grey nodes alone
+// (detail/local_smoother.hpp), for designs whose loose sheets of fading material no level sees.
+//
 // Everything is FP32. On a GPU a cycle is recorded once as a graph of launches and replayed.
 #pragma once
 
@@ -40,12 +43,19 @@ struct MultigridSettings {
   int power_iterations = 10;
 };
 
+/// What one cycle does beyond the settings.
+struct MultigridCycle {
+  int depth = -1;            ///< coarse levels with Krylov steps, at most krylov_levels(); -1: all of these
+  bool smooth_grey = false;  ///< local smoothing of the finest level's grey nodes, where list_grey() says it has effect
+};
+
 template <class ExecutionSpace>
 class ElasticityMultigrid {
  public:
   using memory_space = typename ExecutionSpace::memory_space;
   using operator_type = ElasticityOperator<ExecutionSpace, float>;
   using vector_type = NodalVector<float, memory_space>;
+  using Cycle = MultigridCycle;
 
   /// \param fine       level 0, with its moduli and constraints set; it is copied (sharing storage), so that later
   ///                   changes of the moduli's values count after update()
@@ -65,8 +75,11 @@ class ElasticityMultigrid {
 
   /// z = B r with B close to A^-1; nearly symmetric (two Krylov steps are not linear). r must be zero on constrained
   /// components; so is z then. Asynchronous; extents (nodes, 3), no overlap.
-  /// \param depth  coarse levels with Krylov steps in this call, at most krylov_levels(); -1: all of these
-  void apply(ExecutionSpace const& space, vector_type const& r, vector_type const& z, int depth = -1) const;
+  void apply(ExecutionSpace const& space, vector_type const& r, vector_type const& z, Cycle const& wanted = {}) const;
+
+  /// Whether Cycle::smooth_grey has an effect on the present moduli: some nodes are grey, but no more than an eighth.
+  /// The first call after update() lists them and waits for `space`.
+  bool list_grey(ExecutionSpace const& space) const;
 
   /// The finest operator without its constraints: applied to a vector that is zero on constrained components it gives
   /// the constrained product on the others, at two thirds of the time (no mask is read); clear_constrained() does the
