@@ -176,10 +176,13 @@ constexpr int most_restarts = 3;
 // that were harder to come by are kept.
 constexpr int cheap_directions = 40;
 
-// A solve turns to deep cycles after this many iterations, and stays there until one needs few.
+// A solve turns to deep cycles after this many iterations, and the next ones stay there until one needs few.
 constexpr int hard_iterations = 9;
 constexpr int easy_iterations = 7;
-constexpr int stuck_iterations = 14;
+
+// The same for local smoothing of grey nodes.
+constexpr int stuck_iterations = 18;
+constexpr int free_iterations = 9;
 
 // Floats between the work vectors: whole groups of four, so that an FP64 view of two of them is aligned.
 index_t vector_length(BoxGrid const& grid) { return (grid.dof_count() + 3) / 4 * 4; }
@@ -376,6 +379,7 @@ SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve_load(ExecutionSpace
       break;
     }
     // Most designs are easy; where one is not, Krylov steps on every coarse level pay, here and in the next designs.
+    // Where these do not help either, loose grey material may be what is left.
     if (adaptive && result.iterations == hard_iterations) deep_ = true;
     if (adaptive && result.iterations == stuck_iterations) grey_ = true;
     multigrid.apply(space, r_, z_, {adaptive && !deep_ ? 1 : -1, adaptive && grey_});
@@ -440,7 +444,8 @@ SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve_load(ExecutionSpace
     }
     best_truth = std::min(best_truth, truth);
   }
-  if (result.iterations <= easy_iterations) deep_ = grey_ = false;
+  if (result.iterations <= easy_iterations) deep_ = false;
+  if (result.iterations <= free_iterations) grey_ = false;
   result.true_relative_residual = truth;
   modes_.remove(space, u);
   return result;

@@ -536,9 +536,9 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
   void make_local_smoother(ExecutionSpace const& space) {
     Level const& fine = levels_.front();
     auto const bounds = spectral_bounds(fine.matrix_free->stiffness(), false);
-    local_ = std::make_unique<detail::LocalSmoother<ExecutionSpace>>(
-        space, fine.grid, fine.matrix_free->stiffness(), fine.matrix_free->moduli().data(), mask_of(fine),
-        bounds.uniform, bounds.single, temporary_.data());
+    local_ = std::make_unique<detail::LocalSmoother<ExecutionSpace>>(space, fine.grid, fine.matrix_free->stiffness(),
+                                                                     fine.matrix_free->moduli().data(), mask_of(fine),
+                                                                     bounds.uniform, bounds.single, temporary_.data());
   }
 
   // ---- update -------------------------------------------------------------------------------------------------------
@@ -712,7 +712,8 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
     }
     for (int k = 1; k < degree; ++k) {
       // x_0 is zero.
-      relax(space, level, r, x, 1 + detail::FourthKind::momentum(k), k == 1 ? 0.0f : -detail::FourthKind::momentum(k), other, detail::FourthKind::weight(k), other);
+      relax(space, level, r, x, 1 + detail::FourthKind::momentum(k), k == 1 ? 0.0f : -detail::FourthKind::momentum(k),
+            other, detail::FourthKind::weight(k), other);
       std::swap(x, other);
     }
   }
@@ -727,7 +728,8 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
       if (k == 0) {
         relax(space, level, r, x, 1, 0, {}, detail::FourthKind::weight(0), other);
       } else {
-        relax(space, level, r, x, 1 + detail::FourthKind::momentum(k), -detail::FourthKind::momentum(k), other, detail::FourthKind::weight(k), other);
+        relax(space, level, r, x, 1 + detail::FourthKind::momentum(k), -detail::FourthKind::momentum(k), other,
+              detail::FourthKind::weight(k), other);
       }
       std::swap(x, other);
     }
@@ -807,9 +809,9 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
   std::unique_ptr<operator_type> rounded_;  // the finest level's operator in BF16, without constraints
   detail::DenseInverse<ExecutionSpace> dense_;
   std::unique_ptr<detail::LocalSmoother<ExecutionSpace>> local_;  // of the finest level
-  int depth_ = 0;                                // levels with a K-cycle in the present call
-  bool smooth_grey_ = false;                     // and whether it uses the local smoother
-  std::deque<detail::LaunchGraph<ExecutionSpace>> graphs_;  // by depth, without and with the local smoother
+  int depth_ = 0;                                                 // levels with a K-cycle in the present call
+  bool smooth_grey_ = false;                                      // and whether it uses the local smoother
+  std::deque<detail::LaunchGraph<ExecutionSpace>> graphs_;        // by depth, without and with the local smoother
   VectorRef recorded_r_, recorded_z_;
 };
 
@@ -855,8 +857,7 @@ void ElasticityMultigrid<ExecutionSpace>::apply(ExecutionSpace const& space, vec
                         r.span_is_contiguous() && z.span_is_contiguous(),
                     "ElasticityMultigrid::apply: r has ", r.extent(0), " and z ", z.extent(0), " nodes; the grid has ",
                     nodes, " (contiguous)");
-  BRICKWORK_REQUIRE(wanted.depth >= -1, "ElasticityMultigrid::apply: depth ", wanted.depth,
-                    "; it must be at least -1");
+  BRICKWORK_REQUIRE(wanted.depth >= -1, "ElasticityMultigrid::apply: depth ", wanted.depth, "; it must be at least -1");
   levels_->apply(space, r, z, wanted);
 }
 

@@ -215,10 +215,10 @@ struct MultigridSystem {
   }
 
   /// z = B r
-  std::vector<double> precondition(std::vector<double> const& r) const {
+  std::vector<double> precondition(std::vector<double> const& r, MultigridCycle const& cycle = {}) const {
     using inner_vector = NodalVector<float, memory_space>;
     auto const z = allocate<inner_vector>(space, "test::z", body.grid.node_count());
-    multigrid->apply(space, to_device<inner_vector>(space, r, body.grid.node_count()), z);
+    multigrid->apply(space, to_device<inner_vector>(space, r, body.grid.node_count()), z, cycle);
     return to_host(z);
   }
 

@@ -24,7 +24,8 @@ struct NodalForces {
 /// from it. So the tolerance may lie below what FP32 resolves.
 ///
 /// With SolveOptions::adaptive_cycle the cycle has Krylov steps on the first coarse level only, until a solve needs
-/// more than a few iterations; from then on it has them on all levels, until a solve needs few.
+/// more than a few iterations; from then on it has them on all levels, until a solve needs few. Likewise, after more
+/// iterations, it begins and ends with the local smoother of grey nodes (MultigridCycle::smooth_grey).
 ///
 /// Work vectors: five in FP32 (60 bytes per node) in one block. While it is idle, between solves, others may use the
 /// block; FP64 quantities of a residual evaluation (product, moduli) live in vectors that are idle then.

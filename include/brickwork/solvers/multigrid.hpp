@@ -74,7 +74,9 @@ class ElasticityMultigrid {
   void update(ExecutionSpace const& space);
 
   /// z = B r with B close to A^-1; nearly symmetric (two Krylov steps are not linear). r must be zero on constrained
-  /// components; so is z then. Asynchronous; extents (nodes, 3), no overlap.
+  /// components; so is z then. Asynchronous, but for what list_grey() does where a cycle smooths grey nodes; extents
+  /// (nodes, 3), no overlap.
+  /// \throws InputError for other extents or a depth below -1
   void apply(ExecutionSpace const& space, vector_type const& r, vector_type const& z, Cycle const& wanted = {}) const;
 
   /// Whether Cycle::smooth_grey has an effect on the present moduli: some nodes are grey, but no more than an eighth.

@@ -11,21 +11,28 @@
 //
 // p the polynomial of `degree` steps of the Chebyshev iteration of the fourth kind (Lottes, 2022), D the diagonal with
 // the local bound of the spectrum (BoundedInverse) times `margin`. Eigenvalues of A_S lie within those of A: the bound
-// holds. p(D^-1 A_S) D^-1 is symmetric, so that a cycle that begins and ends with this smoother is so too.
+// holds, and p(D^-1 A_S) D^-1 is symmetric, so that a cycle that begins and ends with this smoother is so too.
 //
 // The list is made by a scan in the order of the nodes, the vectors on it are numbered like it, and every sum belongs
 // to one node: bitwise repeatable. Kept: the list, 4 bytes for at most an eighth of the nodes and no more than
 // `longest`. The rest lies in the level's temporary, 3 floats per node, while it is idle:
 //
-//   slots    per node 1 + its place in the list, 0 off it
-//   inverse  per slot;  b, x, old  three each per slot. Slot 0 stays zero: the value off the list.
+//   slots       per node 1 + its place in the list, 0 off it
+//   b, x, next  four floats per slot: right-hand side and inverse diagonal, the last two iterates. Slot 0 holds zero,
+//               the value off the list.
 //
-// Per step and listed node: 8 moduli, 27 slots and 81 values gathered (neighbours share them), 10 values more, and 504
-// multiply-adds with the 24 x 3 rows of the cell stiffness, of which reflections give the other corners'.
+// Per step and listed node: 8 moduli, 27 slots and 27 displacements gathered (neighbours share them), 16 values more,
+// and 504 multiply-adds with the rows of one corner of the cell, of which reflections give the other corners'.
 #pragma once
 
 #include "brickwork/core/for_each.hpp"
 #include "brickwork/solvers/detail/multigrid_kernels.hpp"
+
+#if defined(__CUDA_ARCH__)
+#define BRICKWORK_DEVICE_UNROLL _Pragma("unroll")
+#else
+#define BRICKWORK_DEVICE_UNROLL
+#endif
 
 namespace brickwork::detail {
 
@@ -78,133 +85,169 @@ struct ClearSlots {
   KOKKOS_FUNCTION void operator()(index_t node) const { slots[node] = 0; }
 };
 
+/// The displacement of a listed node, or a column of a 3 x 3 block: loaded whole.
+struct alignas(16) Quad {
+  float v[4];
+};
+
 /// The listed nodes of a level, and where their vectors lie.
 struct LocalNodes {
   NodeBox box;
   int cells[3];
   float const* moduli;
   std::uint8_t const* mask;  ///< null: no constraints
-  float const* stiffness;    ///< [8][3][3]: of the cell's corner 0 with each corner
+  Quad const* stiffness;     ///< [8][3]: columns of the blocks of the cell's corner 0 with each corner
   std::uint32_t const* nodes;
   std::uint32_t const* count;
   std::uint32_t* slots;
-  float* inverse;
-  index_t stride;  ///< of the listed vectors' components
+
+  KOKKOS_FORCEINLINE_FUNCTION int fixed(index_t node) const { return mask ? mask[node] : 0; }
 };
 
 /// Neighbours' values of a nodal vector.
 struct GatherNodes {
   VectorRef v;
-  KOKKOS_FORCEINLINE_FUNCTION float const* at(LocalNodes const&, index_t node) const { return v.data + node; }
-  KOKKOS_FORCEINLINE_FUNCTION index_t stride(LocalNodes const&) const { return v.stride; }
+  KOKKOS_FORCEINLINE_FUNCTION Quad operator()(index_t node) const {
+    return {{v.data[node], v.data[node + v.stride], v.data[node + 2 * v.stride], 0}};
+  }
 };
 /// Neighbours' values of a listed vector, zero off the list.
 struct GatherListed {
-  float const* x;
-  KOKKOS_FORCEINLINE_FUNCTION float const* at(LocalNodes const& local, index_t node) const {
-    return x + local.slots[node];
-  }
-  KOKKOS_FORCEINLINE_FUNCTION index_t stride(LocalNodes const& local) const { return local.stride; }
+  std::uint32_t const* slots;
+  Quad const* x;
+  KOKKOS_FORCEINLINE_FUNCTION Quad operator()(index_t node) const { return x[slots[node]]; }
 };
 
-/// y = A v on `Lanes` listed nodes side by side (one on a GPU), from differences to the node's own value: translations
-/// leave nothing behind.
-template <int Lanes, class Gather>
-KOKKOS_FORCEINLINE_FUNCTION void local_product(LocalNodes const& local, Gather const& gather,
-                                               std::uint32_t const (&node)[Lanes], float (&y)[3][Lanes]) {
-  float modulus[8][Lanes], v[27][3][Lanes];
-  index_t const stride = gather.stride(local);
+/// What a step needs of `Lanes` listed nodes side by side: one on a GPU, as many as fill the vectors on a processor.
+template <int Lanes>
+struct LocalBlock {
+  index_t node[Lanes];
+  int position[Lanes][3];
+  float modulus[8][Lanes];
+  float product[3][Lanes];  ///< A v
+};
+
+/// Fills a block from the list's entry `first` on (beyond its end with the last one), with the moduli around its nodes.
+template <int Lanes>
+KOKKOS_FORCEINLINE_FUNCTION void load_block(LocalNodes const& local, index_t first, index_t count,
+                                            LocalBlock<Lanes>& block) {
+  NodeBox const& box = local.box;
   for (int l = 0; l < Lanes; ++l) {
-    int p[3];
-    local.box.position(node[l], p);
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-    for (int n = 0; n < 8; ++n) modulus[n][l] = modulus_at_corner(local.box, local.cells, local.moduli, p, n);
-    float own[3];
-    float const* const center = gather.at(local, node[l]);
-    for (int e = 0; e < 3; ++e) own[e] = center[e * stride];
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-    for (int position = 0; position < 27; ++position) {
-      if (position == center_position) continue;
-      int q[3] = {p[0] + position % 3 - 1, p[1] + position / 3 % 3 - 1, p[2] + position / 9 - 1};
-      // Beyond the box no cell has a modulus: any finite value will do.
-      for (int axis = 0; axis < 3; ++axis)
-        if (!local.box.wrap(axis, q[axis])) q[axis] = p[axis];
-      float const* const other = gather.at(local, local.box.index(q[0], q[1], q[2]));
-      for (int e = 0; e < 3; ++e) v[position][e][l] = other[e * stride] - own[e];
+    block.node[l] = local.nodes[first + l < count ? first + l : count - 1];
+    int(&p)[3] = block.position[l];
+    box.position(static_cast<std::uint32_t>(block.node[l]), p);
+    // The cells behind and ahead along each axis; those outside get modulus zero and a valid index.
+    int cell[3][2];
+    bool exists[3][2];
+    for (int axis = 0; axis < 3; ++axis) {
+      int const last = local.cells[axis] - 1;
+      exists[axis][0] = p[axis] > 0 || box.periodic[axis];
+      exists[axis][1] = p[axis] <= last;
+      cell[axis][0] = p[axis] > 0 ? p[axis] - 1 : last;
+      cell[axis][1] = p[axis] <= last ? p[axis] : last;
     }
-  }
-  for (int d = 0; d < 3; ++d)
-    for (int l = 0; l < Lanes; ++l) y[d][l] = 0;
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-  for (int n = 0; n < 8; ++n) {
-    float sum[3][Lanes] = {};
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-    for (int other = 1; other < 8; ++other) {
-      int const m = n ^ other;
-      int const position = center_position + (m & 1) - (n & 1) + 3 * (((m >> 1) & 1) - ((n >> 1) & 1)) +
-                           9 * ((m >> 2) - (n >> 2));
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-      for (int d = 0; d < 3; ++d)
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-        for (int e = 0; e < 3; ++e) {
-          // Reflected onto corner 0.
-          bool const negative = (((n >> d) ^ (n >> e)) & 1) != 0;
-          float const k = local.stiffness[9 * other + 3 * d + e];
-          float const entry = negative ? -k : k;
-          for (int l = 0; l < Lanes; ++l) sum[d][l] += entry * v[position][e][l];
-        }
+    BRICKWORK_DEVICE_UNROLL
+    for (int n = 0; n < 8; ++n) {
+      // Corner n of a cell has its set bits' cells behind.
+      int const i = 1 - (n & 1), j = 1 - ((n >> 1) & 1), k = 1 - (n >> 2);
+      float const modulus =
+          local.moduli[cell[0][i] + index_t(local.cells[0]) * (cell[1][j] + index_t(local.cells[1]) * cell[2][k])];
+      block.modulus[n][l] = exists[0][i] && exists[1][j] && exists[2][k] ? modulus : 0.0f;
     }
-    for (int d = 0; d < 3; ++d)
-      for (int l = 0; l < Lanes; ++l) y[d][l] += modulus[n][l] * sum[d][l];
   }
 }
 
-/// Places the list: slots, inverses, b = r - A c (without c: r) and the first step from zero, x = weight D^-1 b.
+/// The product of a block, from differences to the node's own value: translations leave nothing behind.
+template <int Lanes, class Gather>
+KOKKOS_FORCEINLINE_FUNCTION void multiply_block(LocalNodes const& local, Gather const& gather,
+                                                LocalBlock<Lanes>& block) {
+  NodeBox const& box = local.box;
+  float v[27][3][Lanes];
+  for (int l = 0; l < Lanes; ++l) {
+    // Beyond the box no cell has a modulus: any finite value will do there, such as a neighbour's.
+    std::uint32_t at[3][3];
+    for (int axis = 0; axis < 3; ++axis) {
+      int const i = block.position[l][axis], last = box.extent(axis) - 1;
+      at[axis][0] = static_cast<std::uint32_t>(i > 0 ? i - 1 : (box.periodic[axis] ? last : 0));
+      at[axis][1] = static_cast<std::uint32_t>(i);
+      at[axis][2] = static_cast<std::uint32_t>(i < last ? i + 1 : (box.periodic[axis] ? 0 : last));
+    }
+    Quad const own = gather(block.node[l]);
+    BRICKWORK_DEVICE_UNROLL
+    for (int k = 0; k < 3; ++k) {
+      BRICKWORK_DEVICE_UNROLL
+      for (int j = 0; j < 3; ++j) {
+        std::uint32_t const row = box.mx * (at[1][j] + box.my * at[2][k]);
+        BRICKWORK_DEVICE_UNROLL
+        for (int i = 0; i < 3; ++i) {
+          Quad const value = gather(row + at[0][i]);
+          for (int e = 0; e < 3; ++e) v[i + 3 * (j + 3 * k)][e][l] = value.v[e] - own.v[e];
+        }
+      }
+    }
+  }
+  for (int d = 0; d < 3; ++d)
+    for (int l = 0; l < Lanes; ++l) block.product[d][l] = 0;
+  BRICKWORK_DEVICE_UNROLL
+  for (int n = 0; n < 8; ++n) {
+    float sum[3][Lanes] = {};
+    // Reflected onto corner 0.
+    float const yz = ((n >> 1) ^ (n >> 2)) & 1 ? -1.0f : 1.0f, xz = (n ^ (n >> 2)) & 1 ? -1.0f : 1.0f,
+                xy = (n ^ (n >> 1)) & 1 ? -1.0f : 1.0f;
+    BRICKWORK_DEVICE_UNROLL
+    for (int other = 1; other < 8; ++other) {
+      int const m = n ^ other;
+      int const position =
+          center_position + (m & 1) - (n & 1) + 3 * (((m >> 1) & 1) - ((n >> 1) & 1)) + 9 * ((m >> 2) - (n >> 2));
+      Quad const* const k = local.stiffness + 3 * other;
+      Quad const x = k[0], y = k[1], z = k[2];
+      float const k01 = xy * y.v[0], k02 = xz * z.v[0], k10 = xy * x.v[1], k12 = yz * z.v[1], k20 = xz * x.v[2],
+                  k21 = yz * y.v[2];
+      for (int l = 0; l < Lanes; ++l) {
+        float const vx = v[position][0][l], vy = v[position][1][l], vz = v[position][2][l];
+        sum[0][l] += x.v[0] * vx + k01 * vy + k02 * vz;
+        sum[1][l] += k10 * vx + y.v[1] * vy + k12 * vz;
+        sum[2][l] += k20 * vx + k21 * vy + z.v[2] * vz;
+      }
+    }
+    for (int d = 0; d < 3; ++d)
+      for (int l = 0; l < Lanes; ++l) block.product[d][l] += block.modulus[n][l] * sum[d][l];
+  }
+}
+
+/// Places the list: slots, b = r - A c (without c: r) with the inverse beside it, and the first step from zero,
+/// x = weight D^-1 b.
 template <int Lanes>
 struct StartLocal {
   LocalNodes local;
   VectorRef r, c;  ///< c may be null
-  float *b, *x;
+  Quad *b, *x;
   float factor[3];
   float weight, uniform, single;
 
-  KOKKOS_FUNCTION void operator()(index_t block) const {
-    index_t const first = Lanes * block, count = *local.count;
-    if (block == 0)
-      for (int d = 0; d < 3; ++d) x[d * local.stride] = 0;
+  KOKKOS_FUNCTION void operator()(index_t index) const {
+    index_t const first = Lanes * index, count = *local.count;
+    if (index == 0) x[0] = {};
     if (first >= count) return;
-    std::uint32_t node[Lanes];
-    float y[3][Lanes] = {};
-    for (int l = 0; l < Lanes; ++l) node[l] = local.nodes[math::min(first + l, count - 1)];
-    if (c.data) local_product<Lanes>(local, GatherNodes{c}, node, y);
+    LocalBlock<Lanes> block{};
+    load_block(local, first, count, block);
+    if (c.data) multiply_block(local, GatherNodes{c}, block);
     for (int l = 0; l < Lanes && first + l < count; ++l) {
-      int p[3];
-      local.box.position(node[l], p);
+      index_t const node = block.node[l], slot = first + l + 1;
       float around[8];
-      for (int n = 0; n < 8; ++n) around[n] = modulus_at_corner(local.box, local.cells, local.moduli, p, n);
+      for (int n = 0; n < 8; ++n) around[n] = block.modulus[n][l];
       float const inverse = bounded_inverse(around, uniform, single);
-      int const fixed = local.mask ? local.mask[node[l]] : 0;
-      index_t const slot = first + l + 1;
-      local.slots[node[l]] = static_cast<std::uint32_t>(slot);
-      local.inverse[slot] = inverse;
+      int const fixed = local.fixed(node);
+      Quad right{}, start{};
       for (int d = 0; d < 3; ++d) {
         bool const out = ((fixed >> d) & 1) != 0;
-        float const residual = out ? 0.0f : r.data[node[l] + d * r.stride] - y[d][l];
-        b[slot + d * local.stride] = residual;
-        x[slot + d * local.stride] = weight * inverse * factor[d] * residual;
+        right.v[d] = out ? 0.0f : r.data[node + d * r.stride] - block.product[d][l];
+        start.v[d] = weight * inverse * factor[d] * right.v[d];
       }
+      right.v[3] = inverse;
+      local.slots[node] = static_cast<std::uint32_t>(slot);
+      b[slot] = right;
+      x[slot] = start;
     }
   }
 };
@@ -213,45 +256,45 @@ struct StartLocal {
 template <int Lanes>
 struct StepLocal {
   LocalNodes local;
-  float const *b, *x;
-  float* next;
+  Quad const *b, *x;
+  Quad* next;
   float factor[3];
   float s, a, weight;
 
-  KOKKOS_FUNCTION void operator()(index_t block) const {
-    index_t const first = Lanes * block, count = *local.count;
-    if (block == 0)
-      for (int d = 0; d < 3; ++d) next[d * local.stride] = 0;
+  KOKKOS_FUNCTION void operator()(index_t index) const {
+    index_t const first = Lanes * index, count = *local.count;
+    if (index == 0) next[0] = {};
     if (first >= count) return;
-    std::uint32_t node[Lanes];
-    float y[3][Lanes];
-    for (int l = 0; l < Lanes; ++l) node[l] = local.nodes[math::min(first + l, count - 1)];
-    local_product<Lanes>(local, GatherListed{x}, node, y);
+    LocalBlock<Lanes> block;
+    load_block(local, first, count, block);
+    multiply_block(local, GatherListed{local.slots, x}, block);
     for (int l = 0; l < Lanes && first + l < count; ++l) {
-      int const fixed = local.mask ? local.mask[node[l]] : 0;
       index_t const slot = first + l + 1;
-      float const scale = weight * local.inverse[slot];
+      Quad const right = b[slot], present = x[slot];
+      Quad result{};
+      if (a != 0) result = next[slot];  // before the second step it holds anything
+      int const fixed = local.fixed(block.node[l]);
       for (int d = 0; d < 3; ++d) {
-        index_t const i = slot + d * local.stride;
-        float value = s * x[i] + scale * factor[d] * (b[i] - y[d][l]);
-        if (a != 0) value += a * next[i];  // before the second step it holds anything
-        next[i] = ((fixed >> d) & 1) ? 0.0f : value;
+        float const step = weight * right.v[3] * factor[d] * (right.v[d] - block.product[d][l]);
+        result.v[d] = ((fixed >> d) & 1) ? 0.0f : s * present.v[d] + a * result.v[d] + step;
       }
+      next[slot] = result;
     }
   }
 };
 
 struct AddLocal {
   std::uint32_t const *nodes, *count;
-  float const* x;
-  index_t stride;
+  Quad const* x;
   VectorRef c;
   KOKKOS_FUNCTION void operator()(index_t i) const {
     if (i >= index_t(*count)) return;
-    for (int d = 0; d < 3; ++d) c.data[nodes[i] + d * c.stride] += x[i + 1 + d * stride];
+    Quad const value = x[i + 1];
+    for (int d = 0; d < 3; ++d) c.data[nodes[i] + d * c.stride] += value.v[d];
   }
 };
 
+/// Of a level that lives longer, with its moduli and its temporary.
 template <class ExecutionSpace>
 class LocalSmoother {
  public:
@@ -265,7 +308,7 @@ class LocalSmoother {
   /// The longest list. Zero on a grid whose temporary would not hold its vectors.
   static index_t most_nodes(BoxGrid const& grid) {
     index_t const nodes = grid.node_count(), most = math::min(nodes / 8, longest);
-    return nodes + 10 * (most + 1) <= 3 * nodes ? most : 0;
+    return quads(grid) + 3 * (most + 1) <= 3 * nodes / 4 ? most : 0;
   }
   static index_t bytes(BoxGrid const& grid) { return 4 * most_nodes(grid); }
 
@@ -277,11 +320,12 @@ class LocalSmoother {
       : grid_(grid), most_(most_nodes(grid)) {
     uniform_ = margin * static_cast<float>(uniform);
     single_ = margin * static_cast<float>(single);
-    std::vector<float> corner;
-    for (std::size_t n = 0; n < 8; ++n)
-      for (std::size_t d = 0; d < 3; ++d)
-        for (std::size_t e = 0; e < 3; ++e) corner.push_back(static_cast<float>(stiffness[d][3 * n + e]));
-    stiffness_ = upload<decltype(stiffness_)>(corner, "brickwork::LocalSmoother::stiffness");
+    std::vector<Quad> columns;
+    for (std::size_t column = 0; column < 24; ++column) {
+      columns.push_back({});
+      for (std::size_t d = 0; d < 3; ++d) columns.back().v[d] = static_cast<float>(stiffness[d][column]);
+    }
+    stiffness_ = upload<decltype(stiffness_)>(columns, "brickwork::LocalSmoother::stiffness");
     nodes_ = allocate<decltype(nodes_)>(space, "brickwork::LocalSmoother::nodes", most_);
     count_ = allocate<decltype(count_)>(space, "brickwork::LocalSmoother::count", 1);
     local_.box = NodeBox(grid);
@@ -295,8 +339,7 @@ class LocalSmoother {
     local_.nodes = nodes_.data();
     local_.count = count_.data();
     local_.slots = reinterpret_cast<std::uint32_t*>(temporary);
-    local_.stride = most_ + 1;
-    local_.inverse = temporary + grid.node_count();
+    vectors_ = reinterpret_cast<Quad*>(temporary) + quads(grid);
   }
 
   /// The moduli have changed: the list is out of date.
@@ -319,6 +362,12 @@ class LocalSmoother {
     return listed_;
   }
 
+  /// The list, in the order of the nodes.
+  Kokkos::View<std::uint32_t const*, memory_space> nodes() const {
+    auto const count = static_cast<std::size_t>(math::max(math::min(listed_, most_), index_t(0)));
+    return Kokkos::subview(nodes_, std::make_pair(std::size_t(0), count));
+  }
+
   /// c = S r. Asynchronous, as is correct(); both use the temporary, and the list as list() left it. Launches do not
   /// depend on its length.
   void smooth_from_zero(ExecutionSpace const& space, VectorRef r, VectorRef c) const {
@@ -329,27 +378,37 @@ class LocalSmoother {
   void correct(ExecutionSpace const& space, VectorRef r, VectorRef c) const { smooth(space, r, c, c); }
 
  private:
-  // Nodes side by side: as many as a processor's vectors hold.
+  // Processors turn a block's loops into vector instructions; with twice as many nodes it would leave their cache.
   static constexpr int lanes =
-      Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename ExecutionSpace::memory_space>::accessible ? 8 : 1;
+      Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename ExecutionSpace::memory_space>::accessible ? 16 : 1;
+
+  // Of four floats: what the slots take of the temporary.
+  static index_t quads(BoxGrid const& grid) { return (grid.node_count() + 3) / 4; }
 
   void smooth(ExecutionSpace const& space, VectorRef r, VectorRef start, VectorRef c) const {
-    index_t const stride = local_.stride, blocks = (most_ + lanes - 1) / lanes;
-    float* const b = local_.inverse + stride;
-    float* x = b + 3 * stride;
-    float* next = x + 3 * stride;
+    index_t const blocks = (most_ + lanes - 1) / lanes;
+    Quad* const b = vectors_;
+    Quad* x = b + most_ + 1;
+    Quad* next = x + most_ + 1;
     for_each("brickwork::LocalSmoother::slots", space, grid_.node_count(), ClearSlots{local_.slots});
-    for_each("brickwork::LocalSmoother::start", space, blocks,
-             StartLocal<lanes>{local_, r, start, b, x, {factor_[0], factor_[1], factor_[2]},
-                               FourthKind::weight(0), uniform_, single_});
+    for_each(
+        "brickwork::LocalSmoother::start", space, blocks,
+        StartLocal<lanes>{
+            local_, r, start, b, x, {factor_[0], factor_[1], factor_[2]}, FourthKind::weight(0), uniform_, single_});
     for (int k = 1; k < degree; ++k) {
       float const momentum = FourthKind::momentum(k);
       for_each("brickwork::LocalSmoother::step", space, blocks,
-               StepLocal<lanes>{local_, b, x, next, {factor_[0], factor_[1], factor_[2]}, 1 + momentum,
-                                k == 1 ? 0.0f : -momentum, FourthKind::weight(k)});
+               StepLocal<lanes>{local_,
+                                b,
+                                x,
+                                next,
+                                {factor_[0], factor_[1], factor_[2]},
+                                1 + momentum,
+                                k == 1 ? 0.0f : -momentum,
+                                FourthKind::weight(k)});
       std::swap(x, next);
     }
-    for_each("brickwork::LocalSmoother::add", space, most_, AddLocal{nodes_.data(), count_.data(), x, stride, c});
+    for_each("brickwork::LocalSmoother::add", space, most_, AddLocal{nodes_.data(), count_.data(), x, c});
   }
 
   BoxGrid grid_;
@@ -358,8 +417,11 @@ class LocalSmoother {
   float uniform_, single_;
   float factor_[3];
   LocalNodes local_;
-  Kokkos::View<float*, memory_space> stiffness_;
+  Quad* vectors_;
+  Kokkos::View<Quad*, memory_space> stiffness_;
   Kokkos::View<std::uint32_t*, memory_space> nodes_, count_;
 };
 
 }  // namespace brickwork::detail
+
+#undef BRICKWORK_DEVICE_UNROLL
