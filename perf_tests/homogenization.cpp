@@ -219,7 +219,17 @@ void precision(Options const& options, Csv& csv) {
     problem.cell.storage = FieldStorage::automatic;
     solver.smoother = Smoother::gauss_seidel;
     solver.smoother_degree = 1;
+    solver.krylov_levels = 0;
     row("Gauss-Seidel V(1,1)");
+    solver.half_stencils = true;
+    row("Gauss-Seidel V(1,1), FP16");
+    problem.cell.translations = Translations::pin;
+    row("the same, corner pinned");
+    solver.smoother = Smoother::chebyshev;
+    solver.smoother_degree = 2;
+    solver.krylov_levels = -1;
+    problem.cell.translations = Translations::project;
+    row("Chebyshev, FP16 stencils");
   }
 }
 

@@ -354,6 +354,7 @@ MultigridSettings multigrid_settings(SolverSettings const& settings) {
   multigrid.smoother = settings.smoother;
   multigrid.degree = settings.smoother_degree;
   multigrid.krylov_levels = settings.krylov_levels;
+  multigrid.half_stencils = settings.half_stencils;
   return multigrid;
 }
 

@@ -64,8 +64,8 @@ Schedule shorten_to_option(Schedule const& schedule, int steps) {
 }
 
 std::vector<std::string> solver_keys() {
-  return {"method",     "precision", "kernel",          "tolerance",    "max_iterations",
-          "warm_start", "smoother",  "smoother_degree", "krylov_levels"};
+  return {"method",     "precision", "kernel",          "tolerance",     "max_iterations",
+          "warm_start", "smoother",  "smoother_degree", "krylov_levels", "half_stencils"};
 }
 
 void read_solver_settings(Section const& section, SolverSettings& solver) {
@@ -89,6 +89,7 @@ void read_solver_settings(Section const& section, SolverSettings& solver) {
   section.choose("smoother", known, solver.smoother);
   section.get_integer("smoother_degree", solver.smoother_degree);
   section.get_integer("krylov_levels", solver.krylov_levels);
+  section.get("half_stencils", solver.half_stencils);
 }
 
 std::vector<std::string> output_keys() { return {"directory", "every", "vti", "vtkhdf", "deflate", "float_type"}; }
@@ -138,7 +139,8 @@ std::string to_toml(SolverSettings const& solver) {
          "\nmax_iterations = " + std::to_string(solver.max_iterations) +
          "\nwarm_start = " + toml_boolean(solver.warm_start) + "\nsmoother = \"" + to_string(solver.smoother) +
          "\"\nsmoother_degree = " + std::to_string(solver.smoother_degree) +
-         "\nkrylov_levels = " + std::to_string(solver.krylov_levels) + "\n";
+         "\nkrylov_levels = " + std::to_string(solver.krylov_levels) +
+         "\nhalf_stencils = " + toml_boolean(solver.half_stencils) + "\n";
 }
 
 std::string to_toml(OutputSettings const& output) {

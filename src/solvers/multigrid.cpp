@@ -11,6 +11,7 @@
 #include "brickwork/operators/detail/elasticity_tensor_core.hpp"
 #include "brickwork/operators/detail/stencil_assembly.hpp"
 #include "brickwork/solvers/detail/dense_inverse.hpp"
+#include "brickwork/solvers/detail/half_stencil.hpp"
 #include "brickwork/solvers/detail/launch_graph.hpp"
 #include "brickwork/solvers/detail/local_smoother.hpp"
 #include "brickwork/solvers/detail/multigrid_kernels.hpp"
@@ -304,6 +305,10 @@ class ElasticityMultigrid<ExecutionSpace>::Levels {
       } else {
         detail::assemble_stencil("brickwork::ElasticityMultigrid::update::galerkin", space,
                                  stencil_galerkin(finer, level), level.stencil, level.listed);
+      }
+      if (settings_.half_stencils) {
+        for_each("brickwork::ElasticityMultigrid::update::round", space, detail::forward_blocks * level.nodes,
+                 detail::RoundBlocks{level.stencil});
       }
       if (l + 1 < count && settings_.smoother != Smoother::gauss_seidel) bound_spectrum(space, level);
     }

@@ -97,7 +97,8 @@ struct SolverSettings {
   bool warm_start = true;
   Smoother smoother = Smoother::chebyshev;  ///< multigrid
   int smoother_degree = 2;                  ///< multigrid: degree or sweeps of the smoother, 1 .. 8
-  int krylov_levels = -1;  ///< multigrid: coarse levels with a K-cycle; -1 = one, or all where a solve is hard
+  int krylov_levels = -1;      ///< multigrid: coarse levels with a K-cycle; -1 = one, or all where a solve is hard
+  bool half_stencils = false;  ///< multigrid: coarse blocks rounded to 16 bits, for comparison
 };
 
 struct SimpProblem {

@@ -41,6 +41,7 @@ struct MultigridSettings {
   index_t coarsest_dofs = 0;  ///< at most this many in the dense inverse; 0: chosen for the backend
   double safety = 1.15;       ///< on the power iterations' estimate
   int power_iterations = 10;
+  bool half_stencils = false;  ///< coarse blocks rounded to 16 bits (in FP32 memory), to see what that costs
 };
 
 /// What one cycle does beyond the settings.
