@@ -841,6 +841,8 @@ ElasticityMultigrid<ExecutionSpace>::ElasticityMultigrid(ExecutionSpace const& s
       static_cast<index_t>(temporary.extent(0)) == fine.grid().node_count() && temporary.span_is_contiguous(),
       "ElasticityMultigrid: the temporary has ", temporary.extent(0), " nodes; the grid has ",
       fine.grid().node_count());
+  BRICKWORK_REQUIRE(reinterpret_cast<std::uintptr_t>(temporary.data()) % 16 == 0,
+                    "ElasticityMultigrid: the temporary must be 16-byte aligned");
   BRICKWORK_REQUIRE(fine.grid().node_count() <= index_t(4000000000), "ElasticityMultigrid: ", fine.grid().node_count(),
                     " nodes; at most 4e9 have indices of 32 bits");
   levels_ = std::make_unique<Levels>(space, fine, settings, temporary);

@@ -60,7 +60,8 @@ class ElasticityMultigrid {
 
   /// \param fine       level 0, with its moduli and constraints set; it is copied (sharing storage), so that later
   ///                   changes of the moduli's values count after update()
-  /// \param temporary  a vector that apply() may use; vectors of the coarse levels live in it while it is idle
+  /// \param temporary  a vector that apply() may use, 16-byte aligned; vectors of the coarse levels and of the local
+  ///                   smoother live in it while it is idle
   /// \throws InputError for a kernel other than parity, missing moduli, settings out of range, the smoother
   /// gauss_seidel
   ///         with an odd number of cells along a periodic axis of a level that is smoothed, or bf16 where the cells are

@@ -303,7 +303,7 @@ class LocalSmoother {
   static constexpr float lower = 1e-5f, upper = 0.5f;  ///< of E / E_max
   static constexpr int degree = 16;
   static constexpr float margin = 1.2f;
-  static constexpr index_t longest = index_t(1) << 24;
+  static constexpr index_t longest = index_t(1) << 23;  ///< 32 MiB: 0.03 bytes per cell at 1024^3
 
   /// The longest list. Zero on a grid whose temporary would not hold its vectors.
   static index_t most_nodes(BoxGrid const& grid) {
@@ -314,7 +314,7 @@ class LocalSmoother {
 
   /// \param mask             of constraints, or null
   /// \param uniform, single  bounds of the spectrum of D^-1 A with the point diagonal: see BoundedInverse
-  /// \param temporary        of the level, 3 floats per node
+  /// \param temporary        of the level, 3 floats per node, 16-byte aligned
   LocalSmoother(ExecutionSpace const& space, BoxGrid const& grid, Hex8Matrix const& stiffness, float const* moduli,
                 std::uint8_t const* mask, double uniform, double single, float* temporary)
       : grid_(grid), most_(most_nodes(grid)) {
