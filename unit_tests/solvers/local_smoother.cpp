@@ -226,7 +226,10 @@ void symmetric_cycle() {
       CHECK(bb > 0);
       CHECK(std::abs(dot(a, zb) - dot(b, za)) <= 1e-4 * std::sqrt(aa * bb));
       CHECK(system.precondition(a) != za);
-      CHECK(system.precondition(a, {-1, true}) == za);
+      CAPTURE(to_string(kind), at.grid.cells()[0], at.grid.periodic()[0]);
+      // The tensor-core kernel adds with atomics.
+      CHECK(max_difference(system.precondition(a, {-1, true}), za) <=
+            (kind == Smoother::bf16 ? 1e-4 * max_abs(za) : 0));
       for (index_t node = 0; node < at.grid.node_count(); ++node)
         for (int d = 0; d < 3; ++d)
           if (is_fixed(body.mask, node, d)) CHECK(za[node + d * at.grid.node_count()] == 0);
