@@ -180,6 +180,11 @@ constexpr int cheap_directions = 40;
 constexpr int hard_iterations = 9;
 constexpr int easy_iterations = 7;
 
+// Deep cycles cost about this many times as much as shallow ones: where they do not reduce the residual so much faster,
+// the next solves do without them.
+constexpr double deep_cost = 1.25;
+constexpr int shallow_solves = 12;
+
 // The same for local smoothing of grey nodes.
 constexpr int stuck_iterations = 18;
 constexpr int free_iterations = 9;
@@ -327,6 +332,18 @@ SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve(ExecutionSpace cons
   return solve_load(space, outer, inner, multigrid, f, u, options);
 }
 
+// Gives deep cycles up where they gain nothing: in cells of random phases, say, whose error no coarse level sees. Where
+// grey nodes are about to be smoothed they are needed.
+template <class ExecutionSpace>
+void FlexibleConjugateGradient<ExecutionSpace>::judge_cycle(ExecutionSpace const& space,
+                                                            multigrid_type const& multigrid, int iterations,
+                                                            double log_residual, Stretch const& stretch) {
+  if (!deep_ || !(shallow_rate_ < 0) || iterations - stretch.begin != hard_iterations) return;
+  if (stretch.rate(iterations, log_residual) < deep_cost * shallow_rate_ || multigrid.list_grey(space)) return;
+  deep_ = false;
+  shallow_solves_ = shallow_solves;
+}
+
 template <class ExecutionSpace>
 template <class Load>
 SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve_load(ExecutionSpace const& space, outer_operator& outer,
@@ -362,6 +379,9 @@ SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve_load(ExecutionSpace
   double truth = true_residual(space, outer, inner, f, u) / load;
   result.residual_evaluations = 1;
   double best_truth = truth;
+  double residual = truth;  // of the recurrence
+  Stretch stretch{0, std::log(truth)};
+  if (shallow_solves_ > 0) --shallow_solves_;
   int failed_checks = 0;
   bool start = true;
   // The recurrence of the residual is in FP32. Where it drifts (stiff parts that move as a whole lose digits in
@@ -378,9 +398,14 @@ SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve_load(ExecutionSpace
       result.status = SolveStatus::capped;
       break;
     }
+    if (adaptive) judge_cycle(space, multigrid, result.iterations, std::log(residual), stretch);
     // Most designs are easy; where one is not, Krylov steps on every coarse level pay, here and in the next designs.
     // Where these do not help either, loose grey material may be what is left.
-    if (adaptive && result.iterations == hard_iterations) deep_ = true;
+    if (adaptive && !deep_ && result.iterations == hard_iterations && shallow_solves_ == 0) {
+      shallow_rate_ = stretch.rate(result.iterations, std::log(residual));
+      stretch = {result.iterations, std::log(residual)};
+      deep_ = true;
+    }
     if (adaptive && result.iterations == stuck_iterations) grey_ = true;
     multigrid.apply(space, r_, z_, {adaptive && !deep_ ? 1 : -1, adaptive && grey_});
     modes_.remove(space, z_);
@@ -412,6 +437,7 @@ SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve_load(ExecutionSpace
     ++result.iterations;
     Scalars const now = read(space);
     double const recursive = std::sqrt(now.rr) / load;
+    residual = recursive;
     bool const broken = !(now.curvature > 0) || !(now.rz > 0) || !std::isfinite(recursive);
     bool const claims = recursive <= claim * options.tolerance;
     bool const replaced = modes_.count() > 0 && recursive <= replacement * truth;

@@ -24,8 +24,9 @@ struct NodalForces {
 /// from it. So the tolerance may lie below what FP32 resolves.
 ///
 /// With SolveOptions::adaptive_cycle the cycle has Krylov steps on the first coarse level only, until a solve needs
-/// more than a few iterations; from then on it has them on all levels, until a solve needs few. Likewise, after more
-/// iterations, it begins and ends with the local smoother of grey nodes (MultigridCycle::smooth_grey).
+/// more than a few iterations; from then on it has them on all levels, until a solve needs few or they do not pay.
+/// Likewise, after more iterations, it begins and ends with the local smoother of grey nodes
+/// (MultigridCycle::smooth_grey).
 ///
 /// Work vectors: five in FP32 (60 bytes per node) in one block. While it is idle, between solves, others may use the
 /// block; FP64 quantities of a residual evaluation (product, moduli) live in vectors that are idle then.
@@ -74,6 +75,14 @@ class FlexibleConjugateGradient {
   struct Scalars {
     double curvature, rz, rr;
   };
+  /// Iterations with one kind of cycle.
+  struct Stretch {
+    int begin;
+    double log_residual;  // there
+    double rate(int iterations, double log_now) const { return (log_now - log_residual) / (iterations - begin); }
+  };
+  void judge_cycle(ExecutionSpace const& space, multigrid_type const& multigrid, int iterations, double log_residual,
+                   Stretch const& stretch);
   Scalars read(ExecutionSpace const& space);
   template <class Load>
   SolveResult solve_load(ExecutionSpace const& space, outer_operator& outer, inner_operator const& inner,
@@ -99,8 +108,10 @@ class FlexibleConjugateGradient {
   Kokkos::View<double*, memory_space> scalars_;  // p.w, z.r, beta, r.r
   typename Kokkos::View<double*, memory_space>::host_mirror_type host_scalars_;
   NullSpace<ExecutionSpace> modes_;
-  bool deep_ = false;  // cycles with Krylov steps on every coarse level
-  bool grey_ = false;  // and with local smoothing of grey nodes
+  double shallow_rate_ = 0;  // of the residual's logarithm per iteration with shallow cycles, when last measured
+  int shallow_solves_ = 0;   // solves to come that do without deep cycles
+  bool deep_ = false;        // cycles with Krylov steps on every coarse level
+  bool grey_ = false;        // and with local smoothing of grey nodes
 };
 
 }  // namespace brickwork
