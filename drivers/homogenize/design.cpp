@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 
 #include "brickwork/design/homogenize_optimizer.hpp"
 #include "brickwork/io/atomic_file.hpp"
@@ -99,24 +100,38 @@ int run(HomogenizeConfig const& config, std::vector<float> const& start, bool fo
     if (frame && !optimizer.finished()) files.frame(row.step, shown);
   }
 
-  // Output.
-  summary.tensor = optimizer.tensor();
-  files.frame(std::max(row.step, files.last_step() + 1), shown);
-  files.last(shown);
-  write_cell(output, directory, files.geometry(), density(FieldType::float32));
-  write_text_file(directory.file("C.csv"), tensor_csv(summary.tensor));
+  // The design that is reported: the one after the last update.
+  HomogenizeStep const end = optimizer.final_analysis();
+  int const steps = row.step;
+  summary.tensor = end.tensor;
+  summary.iterations_total += end.iterations;
+  summary.worst_true_residual = std::max(summary.worst_true_residual, end.true_residual);
+  summary.capped_solves += end.status != SolveStatus::converged ? 1 : 0;
+  summary.warnings = config.warnings;
+  constexpr double slack = 1e-3;
+  char note[160];
+  if (end.constraint > slack || end.volume > problem.volume_fraction + slack) {
+    std::snprintf(note, sizeof note, "a constraint is not met: volume %.5f of %.5f, largest other constraint %.3g > 0",
+                  end.volume, problem.volume_fraction, end.constraint);
+    summary.warnings.emplace_back(end.constraint > slack ? note : std::string(note, std::strcspn(note, ",")));
+  }
+  double const uniform = 4 * problem.volume_fraction * (1 - problem.volume_fraction);
+  if (end.grayness > 0.98 * uniform)
+    summary.warnings.emplace_back("the design is nearly uniform: take more cells, another seed or a smaller radius");
+
+  // Output, the small files first: a full disk must not cost them.
   fill_facts(summary, problem.name, problem.cell, memory);
   summary.kernel = to_string(optimizer.kernel());
   summary.method = to_string(optimizer.method());
   summary.storage = to_string(optimizer.storage());
   summary.status = interrupted ? "interrupted" : (summary.capped_solves > 0 ? "capped" : "finished");
   summary.young = problem.young;
-  summary.volume = row.volume;
+  summary.volume = end.volume;
   summary.objective_name = problem.objective == "expression" ? problem.expression : problem.objective;
-  summary.objective = row.objective;
-  summary.constraint = row.constraint;
-  summary.grayness = row.grayness;
-  summary.steps = row.step;
+  summary.objective = end.objective;
+  summary.constraint = end.constraint;
+  summary.grayness = end.grayness;
+  summary.steps = steps;
   summary.stopped_by = interrupted ? "interrupt" : (row.step < problem.schedule.steps ? "change" : "steps");
   summary.symmetry = problem.symmetry;
   summary.start = problem.start == "file" ? problem.start_file : problem.start;
@@ -124,15 +139,19 @@ int run(HomogenizeConfig const& config, std::vector<float> const& start, bool fo
   summary.seconds_per_phase = {{"filter", filter}, {"solve", solve}, {"sensitivity", sensitivity}, {"update", update}};
   summary.peak_bytes = static_cast<double>(memory_state().used_peak - memory.used_peak);
   summary.predicted_bytes = static_cast<double>(bytes);
-  summary.warnings = config.warnings;
   summary.seconds_total = seconds_since(begin);
+  write_text_file(directory.file("C.csv"), tensor_csv(summary.tensor));
   directory.write_summary(to_json(summary));
+  files.frame(std::max(steps, files.last_step() + 1), shown);
+  files.last(shown);
+  write_cell(output, directory, files.geometry(), density(FieldType::float32));
 
   char text[256];
   std::snprintf(text, sizeof text, "%s after %d steps: objective %.6g, volume %.4f, grayness %.2e, %.1f s, results in ",
                 summary.status.c_str(), summary.steps, summary.objective, summary.volume, summary.grayness,
                 summary.seconds_total);
   progress.finish(describe(summary) + text + directory.path());
+  for (std::size_t i = config.warnings.size(); i < summary.warnings.size(); ++i) progress.warning(summary.warnings[i]);
   if (summary.capped_solves > 0) {
     progress.warning(std::to_string(summary.capped_solves) +
                      " step(s) had a solve that ended above the tolerance; history.csv says which");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <csignal>
 
 #include "brickwork/core/check.hpp"
 #include "brickwork/design/homogenized_tensor.hpp"
@@ -116,7 +117,8 @@ int run_tensor(TensorConfig config, VoxelImage image, bool force) {
   directory.write_config(to_toml(config));
   if (!shown.empty()) write_image(files, directory, {cells, grid.origin(), grid.spacing()}, shown);
 
-  // Solve.
+  // Solve. Nothing is lost by a Ctrl-C here, so it ends the program at once.
+  std::signal(SIGINT, SIG_DFL);
   Kokkos::deep_copy(
       space, solver.moduli(),
       Kokkos::View<float const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(moduli.data(), moduli.size()));
@@ -144,6 +146,9 @@ int run_tensor(TensorConfig config, VoxelImage image, bool force) {
   summary.peak_bytes = static_cast<double>(memory_state().used_peak - memory.used_peak);
   summary.predicted_bytes = static_cast<double>(bytes);
   summary.warnings = config.warnings;
+  char note[80];
+  std::snprintf(note, sizeof note, "a solve ended above the tolerance %g", solver_settings.tolerance);
+  if (is_capped) summary.warnings.emplace_back(note);
   write_text_file(directory.file("C.csv"), tensor_csv(summary.tensor));
   directory.write_summary(to_json(summary));
   char text[160];
@@ -151,7 +156,7 @@ int run_tensor(TensorConfig config, VoxelImage image, bool force) {
                 summary.status.c_str(), report.iterations, report.true_residual, summary.seconds_total);
   progress.finish(describe(summary) + text + directory.path());
   if (is_capped) {
-    progress.warning("a solve ended above the tolerance " + std::to_string(solver_settings.tolerance));
+    progress.warning(note);
     return capped;
   }
   return finished;

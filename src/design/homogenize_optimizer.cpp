@@ -244,6 +244,8 @@ void HomogenizeOptimizer<ExecutionSpace, Real>::set_design(std::vector<float> co
   for (std::size_t cell = 0; cell < design.size(); ++cell)
     BRICKWORK_REQUIRE(design[cell] >= 0 && design[cell] <= 1, "HomogenizeOptimizer::set_design: cell ", cell,
                       " has the value ", design[cell], "; densities lie in [0, 1]");
+  BRICKWORK_REQUIRE(std::any_of(design.begin(), design.end(), [](float rho) { return rho > 0; }),
+                    "HomogenizeOptimizer::set_design: the cell is empty: every density is 0");
   field_type const field = scratch(0);
   auto const host = Kokkos::create_mirror_view(Kokkos::HostSpace{}, field);
   std::transform(design.begin(), design.end(), host.data(), [](float rho) { return static_cast<Real>(rho); });
@@ -416,6 +418,22 @@ void HomogenizeOptimizer<ExecutionSpace, Real>::update(Tensor6 const& derivative
   record.seconds_update = seconds_since(start);
 }
 
+// Objective and constraints at the record's tensor.
+template <class ExecutionSpace, class Real>
+void HomogenizeOptimizer<ExecutionSpace, Real>::evaluate_functions(HomogenizeStep& record, Tensor6& derivative,
+                                                                   std::vector<double>& values,
+                                                                   std::vector<Tensor6>& derivatives) const {
+  record.objective = value(objective_, record, derivative);
+  for (auto const& constraint : constraints_) {
+    Tensor6 slope{};
+    values.push_back(constraint.offset + constraint.factor * value(constraint.of, record, slope));
+    for (auto& row : slope)
+      for (double& entry : row) entry *= constraint.factor;
+    derivatives.push_back(slope);
+    record.constraint = values.size() == 1 ? values[0] : std::max(record.constraint, values.back());
+  }
+}
+
 template <class ExecutionSpace, class Real>
 HomogenizeStep HomogenizeOptimizer<ExecutionSpace, Real>::step() {
   BRICKWORK_REQUIRE(!finished(), "HomogenizeOptimizer::step: the run is finished after ", done_, " steps");
@@ -429,17 +447,9 @@ HomogenizeStep HomogenizeOptimizer<ExecutionSpace, Real>::step() {
   analyse(record.parameters, record);
 
   Tensor6 derivative{};
-  record.objective = value(objective_, record, derivative);
   std::vector<double> values;
   std::vector<Tensor6> derivatives;
-  for (auto const& constraint : constraints_) {
-    Tensor6 slope{};
-    values.push_back(constraint.offset + constraint.factor * value(constraint.of, record, slope));
-    for (auto& row : slope)
-      for (double& entry : row) entry *= constraint.factor;
-    derivatives.push_back(slope);
-    record.constraint = values.size() == 1 ? values[0] : std::max(record.constraint, values.back());
-  }
+  evaluate_functions(record, derivative, values, derivatives);
   update(derivative, values, derivatives, record);
   watch(record);
   ++done_;
@@ -459,7 +469,9 @@ void HomogenizeOptimizer<ExecutionSpace, Real>::watch(HomogenizeStep const& reco
        i < objectives_.size(); ++i)
     size = std::max(size, std::abs(objectives_[i]));
   bool const last_stage = record.step >= problem_.schedule.stages.back().first_step;
-  bool const still = record.step > 1 && change <= rule.relative_change * size;
+  // Variables that move as far as they may are on their way, even where f pauses.
+  bool const moving = record.change >= 0.99 * record.parameters.move;
+  bool const still = record.step > 1 && !moving && change <= rule.relative_change * size;
   quiet_ = still && last_stage && record.step >= rule.first_step ? quiet_ + 1 : 0;
 }
 
@@ -473,7 +485,7 @@ auto HomogenizeOptimizer<ExecutionSpace, Real>::density() -> const_field_type {
 }
 
 template <class ExecutionSpace, class Real>
-Tensor6 HomogenizeOptimizer<ExecutionSpace, Real>::tensor() {
+HomogenizeStep HomogenizeOptimizer<ExecutionSpace, Real>::final_analysis() {
   StrainPlan const whole = full_strain_plan(is_cubic(symmetry_));
   if (solver_->plan().strains.size() != whole.strains.size() || solver_->plan().single) {
     try {
@@ -484,11 +496,14 @@ Tensor6 HomogenizeOptimizer<ExecutionSpace, Real>::tensor() {
     whole_plan_ = true;
   }
   HomogenizeStep record;
-  analyse(stage(std::max(done_, 1)), record);
-  if (record.status != SolveStatus::converged)
-    throw Error("HomogenizeOptimizer::tensor: a solve " + to_string(record.status) + " at a residual of " +
-                std::to_string(record.true_residual));
-  return record.tensor;
+  record.step = std::max(done_, 1);
+  record.parameters = stage(record.step);
+  analyse(record.parameters, record);
+  Tensor6 derivative{};
+  std::vector<double> values;
+  std::vector<Tensor6> derivatives;
+  evaluate_functions(record, derivative, values, derivatives);
+  return record;
 }
 
 template <class ExecutionSpace, class Real>

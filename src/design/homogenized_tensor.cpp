@@ -242,10 +242,11 @@ HomogenizationSolver<ExecutionSpace>::HomogenizationSolver(ExecutionSpace const&
         break;
     }
   }
-  index_t const bytes_each = 3 * component_bytes(storage_) * grid.node_count();
+  // In doubles: Kokkos never ends to fill a View whose extent is a multiple of 2^32, as the bytes of a field may be.
+  index_t const doubles_each = (3 * component_bytes(storage_) * grid.node_count() + 7) / 8;
   for (std::size_t s = 0; s < plan.strains.size(); ++s) {
-    fields_.push_back(allocate<Kokkos::View<unsigned char*, memory_space>>(
-        space, "brickwork::HomogenizationSolver::field", bytes_each));
+    fields_.push_back(
+        allocate<Kokkos::View<double*, memory_space>>(space, "brickwork::HomogenizationSolver::field", doubles_each));
     scales_.push_back(0);
   }
   if (storage_ != FieldStorage::fp64)
@@ -283,9 +284,9 @@ namespace {
 
 template <class ExecutionSpace>
 NodalVector<double, typename ExecutionSpace::memory_space> in_place(
-    Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space> const& field, BoxGrid const& grid) {
+    Kokkos::View<double*, typename ExecutionSpace::memory_space> const& field, BoxGrid const& grid) {
   return Kokkos::View<double* [3], Kokkos::LayoutLeft, typename ExecutionSpace::memory_space, Kokkos::MemoryUnmanaged>(
-      reinterpret_cast<double*>(field.data()), static_cast<std::size_t>(grid.node_count()));
+      field.data(), static_cast<std::size_t>(grid.node_count()));
 }
 
 }  // namespace

@@ -131,6 +131,19 @@ struct NextDirection {
   }
 };
 
+/// u -= alpha p: a step that rounding made is taken back.
+struct UndoStep {
+  float const* p;
+  double* u;
+  index_t stride, stride_u;
+  double const* scalars;
+  KOKKOS_FUNCTION void operator()(index_t node) const {
+    if (!(scalars[fcg_curvature] > 0 && scalars[fcg_rz] > 0)) return;  // nor was it taken
+    double const alpha = scalars[fcg_rz] / scalars[fcg_curvature];
+    for (int d = 0; d < 3; ++d) u[node + d * stride_u] -= alpha * static_cast<double>(p[node + d * stride]);
+  }
+};
+
 /// u += alpha p in FP64, r -= alpha w, and r.r
 struct TakeStep {
   float const *p, *w;
@@ -171,6 +184,9 @@ constexpr double replacement = 1e-3;
 constexpr int stall_checks = 25;
 
 constexpr int most_restarts = 3;
+
+// Where the residual grows by this much over its least, iterates diverge.
+constexpr double runaway = 100;
 
 // A solve that has drifted begins again from its true residual while it took no more iterations than this; directions
 // that were harder to come by are kept.
@@ -379,7 +395,7 @@ SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve_load(ExecutionSpace
   double truth = true_residual(space, outer, inner, f, u) / load;
   result.residual_evaluations = 1;
   double best_truth = truth;
-  double residual = truth;  // of the recurrence
+  double residual = truth, least = truth;  // of the recurrence
   Stretch stretch{0, std::log(truth)};
   if (shallow_solves_ > 0) --shallow_solves_;
   int failed_checks = 0;
@@ -437,7 +453,17 @@ SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve_load(ExecutionSpace
     ++result.iterations;
     Scalars const now = read(space);
     double const recursive = std::sqrt(now.rr) / load;
+    if (std::isfinite(recursive) && recursive > runaway * least) {
+      // Residual and directions were rounding: there is nothing left to gain.
+      for_each("brickwork::FlexibleConjugateGradient::undo", space, nodes,
+               detail::UndoStep{p_.data(), u.data(), stride, stride_u, scalars});
+      truth = true_residual(space, outer, inner, f, u) / load;
+      ++result.residual_evaluations;
+      if (!(truth <= options.tolerance)) result.status = SolveStatus::stalled;
+      break;
+    }
     residual = recursive;
+    least = std::min(least, recursive);
     bool const broken = !(now.curvature > 0) || !(now.rz > 0) || !std::isfinite(recursive);
     bool const claims = recursive <= claim * options.tolerance;
     bool const replaced = modes_.count() > 0 && recursive <= replacement * truth;
@@ -448,6 +474,7 @@ SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve_load(ExecutionSpace
     if (broken && std::isfinite(truth) && restarts < most_restarts) {
       ++restarts;
       start = true;
+      residual = least = truth;
       continue;
     }
     if (broken) {
@@ -456,6 +483,7 @@ SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve_load(ExecutionSpace
     }
     if (claims && !exact && truth > options.tolerance && result.iterations <= cheap_directions) {
       start = true;  // refinement: the recurrence is good for some more digits from here
+      residual = least = truth;
       continue;
     }
     if (exact || (claims && truth > options.tolerance)) {

@@ -81,9 +81,10 @@ class HomogenizeOptimizer {
   /// Physical density rho~ of the present design, extent (cells), until the next call of this object.
   const_field_type density();
 
-  /// The whole tensor of the present design, in the unit of the solid's modulus: the strains that the objective did
-  /// without are solved for too, with fields in int16 where there is no room for more.
-  Tensor6 tensor();
+  /// The present design analysed once more, with its whole tensor: the strains that the objective did without are
+  /// solved for too, with fields in int16 where there is no room for more. `status` says whether all solves converged.
+  /// \throws InputError where the objective is not finite there
+  HomogenizeStep final_analysis();
 
   /// f and its derivative with respect to the design variable at the present design. For tests and other optimizers.
   double evaluate(ScheduleStage const& parameters, int iteration, field_type const& derivative);
@@ -99,6 +100,8 @@ class HomogenizeOptimizer {
   ScheduleStage const& stage(int step) const;
   void analyse(ScheduleStage const& parameters, HomogenizeStep& record);
   double value(TensorObjective const& function, HomogenizeStep const& record, Tensor6& derivative) const;
+  void evaluate_functions(HomogenizeStep& record, Tensor6& derivative, std::vector<double>& values,
+                          std::vector<Tensor6>& derivatives) const;
   void slopes(Tensor6 const& derivative, ScheduleStage const& parameters, double unit);
   void filter_sensitivity(field_type const& slope, field_type const& out);
   void gradient(Tensor6 const& derivative, ScheduleStage const& parameters, double unit, field_type const& out);

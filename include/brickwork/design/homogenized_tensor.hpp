@@ -113,9 +113,9 @@ class HomogenizationSolver {
   FieldStorage storage_;
   moduli_type moduli_;
   std::unique_ptr<Method> solver_;
-  vector_type work_;  // the field in flight where they are not kept in FP64
-  std::vector<Kokkos::View<unsigned char*, memory_space>> fields_;
-  std::vector<double> scales_;  // of int16
+  vector_type work_;                                         // the field in flight where they are not kept in FP64
+  std::vector<Kokkos::View<double*, memory_space>> fields_;  // memory of any format
+  std::vector<double> scales_;                               // of int16
   SumWorkspace<ExecutionSpace> workspace_;
   Kokkos::View<double*, memory_space> sums_;
   bool changed_ = true;
