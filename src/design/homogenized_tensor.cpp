@@ -77,7 +77,7 @@ class HomogenizationSolver<ExecutionSpace>::Multigrid final : public Method {
   SolveResult solve(ExecutionSpace const& space, Vector6 const& strain, vector_type const& u,
                     SolveOptions const& options) override {
     SolveOptions adapted = options;
-    adapted.adaptive_cycle = adaptive_;
+    adapted.adaptive_cycle = adapted.judge_cycle = adaptive_;
     return cg_.solve(space, outer_, inner_, *multigrid_, StrainLoad{strain}, u, adapted);
   }
   Kokkos::View<float*, memory_space> scratch() const override { return cg_.block(); }

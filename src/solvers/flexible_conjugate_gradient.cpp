@@ -185,7 +185,8 @@ constexpr int stall_checks = 25;
 
 constexpr int most_restarts = 3;
 
-// Where the residual grows by this much over its least, iterates diverge.
+// Where the residual of a body without supports grows by this much over its least after a refinement, iterates diverge:
+// what is left of it is rounding. (Elsewhere residuals may grow a long way before they fall.)
 constexpr double runaway = 100;
 
 // A solve that has drifted begins again from its true residual while it took no more iterations than this; directions
@@ -396,6 +397,7 @@ SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve_load(ExecutionSpace
   result.residual_evaluations = 1;
   double best_truth = truth;
   double residual = truth, least = truth;  // of the recurrence
+  bool refined = false;
   Stretch stretch{0, std::log(truth)};
   if (shallow_solves_ > 0) --shallow_solves_;
   int failed_checks = 0;
@@ -414,7 +416,7 @@ SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve_load(ExecutionSpace
       result.status = SolveStatus::capped;
       break;
     }
-    if (adaptive) judge_cycle(space, multigrid, result.iterations, std::log(residual), stretch);
+    if (adaptive && options.judge_cycle) judge_cycle(space, multigrid, result.iterations, std::log(residual), stretch);
     // Most designs are easy; where one is not, Krylov steps on every coarse level pay, here and in the next designs.
     // Where these do not help either, loose grey material may be what is left.
     if (adaptive && !deep_ && result.iterations == hard_iterations && shallow_solves_ == 0) {
@@ -453,7 +455,7 @@ SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve_load(ExecutionSpace
     ++result.iterations;
     Scalars const now = read(space);
     double const recursive = std::sqrt(now.rr) / load;
-    if (std::isfinite(recursive) && recursive > runaway * least) {
+    if (refined && modes_.count() > 0 && std::isfinite(recursive) && recursive > runaway * least) {
       // Residual and directions were rounding: there is nothing left to gain.
       for_each("brickwork::FlexibleConjugateGradient::undo", space, nodes,
                detail::UndoStep{p_.data(), u.data(), stride, stride_u, scalars});
@@ -482,7 +484,7 @@ SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve_load(ExecutionSpace
       break;
     }
     if (claims && !exact && truth > options.tolerance && result.iterations <= cheap_directions) {
-      start = true;  // refinement: the recurrence is good for some more digits from here
+      start = refined = true;  // the recurrence is good for some more digits from here
       residual = least = truth;
       continue;
     }

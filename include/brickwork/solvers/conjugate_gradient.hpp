@@ -16,6 +16,7 @@ struct SolveOptions {
   double tolerance = 1e-5;      ///< on |f - K u| / |f|, recomputed in the outer precision
   int max_iterations = 20000;   ///< inner iterations
   bool adaptive_cycle = false;  ///< multigrid: deep cycles only where they pay; false: as deep as they were made
+  bool judge_cycle = false;  ///< with adaptive_cycle: deep cycles are given up for some solves where they gain little
 };
 
 enum class SolveStatus {
