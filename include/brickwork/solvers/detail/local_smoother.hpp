@@ -303,9 +303,9 @@ class LocalSmoother {
   static constexpr float lower = 1e-5f, upper = 0.5f;  ///< of E / E_max
   static constexpr int degree = 16;
   static constexpr float margin = 1.2f;
-  /// 16 MiB. Of longer lists (the bridge at k = 320, 65.5M cells) the steps cost more than they gained: 26.0 s,
+  /// 4 MiB. Of longer lists (the bridge at k = 320, 65.5M cells) the steps cost more than they gained: 26.0 s,
   /// not 24.1.
-  static constexpr index_t longest = index_t(1) << 22;
+  static constexpr index_t longest = index_t(1) << 20;
 
   /// The longest list. Zero on a grid whose temporary would not hold its vectors.
   static index_t most_nodes(BoxGrid const& grid) {
