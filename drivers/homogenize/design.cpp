@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <chrono>
-#include <cstring>
 
 #include "brickwork/design/homogenize_optimizer.hpp"
 #include "brickwork/io/atomic_file.hpp"
@@ -102,18 +100,21 @@ int run(HomogenizeConfig const& config, std::vector<float> const& start, bool fo
 
   // The design that is reported: the one after the last update.
   HomogenizeStep const end = optimizer.final_analysis();
-  int const steps = row.step;
   summary.tensor = end.tensor;
   summary.iterations_total += end.iterations;
   summary.worst_true_residual = std::max(summary.worst_true_residual, end.true_residual);
   summary.capped_solves += end.status != SolveStatus::converged ? 1 : 0;
   summary.warnings = config.warnings;
   constexpr double slack = 1e-3;
-  char note[160];
-  if (end.constraint > slack || end.volume > problem.volume_fraction + slack) {
-    std::snprintf(note, sizeof note, "a constraint is not met: volume %.5f of %.5f, largest other constraint %.3g > 0",
-                  end.volume, problem.volume_fraction, end.constraint);
-    summary.warnings.emplace_back(end.constraint > slack ? note : std::string(note, std::strcspn(note, ",")));
+  char note[120];
+  if (end.volume > problem.volume_fraction + slack) {
+    std::snprintf(note, sizeof note, "the volume is %.5f, above the %.5f asked for", end.volume,
+                  problem.volume_fraction);
+    summary.warnings.emplace_back(note);
+  }
+  if (end.constraint > slack) {
+    std::snprintf(note, sizeof note, "a constraint g <= 0 is not met: the largest g is %.3g", end.constraint);
+    summary.warnings.emplace_back(note);
   }
   double const uniform = 4 * problem.volume_fraction * (1 - problem.volume_fraction);
   if (end.grayness > 0.98 * uniform)
@@ -131,7 +132,7 @@ int run(HomogenizeConfig const& config, std::vector<float> const& start, bool fo
   summary.objective = end.objective;
   summary.constraint = end.constraint;
   summary.grayness = end.grayness;
-  summary.steps = steps;
+  summary.steps = row.step;
   summary.stopped_by = interrupted ? "interrupt" : (row.step < problem.schedule.steps ? "change" : "steps");
   summary.symmetry = problem.symmetry;
   summary.start = problem.start == "file" ? problem.start_file : problem.start;
@@ -142,7 +143,7 @@ int run(HomogenizeConfig const& config, std::vector<float> const& start, bool fo
   summary.seconds_total = seconds_since(begin);
   write_text_file(directory.file("C.csv"), tensor_csv(summary.tensor));
   directory.write_summary(to_json(summary));
-  files.frame(std::max(steps, files.last_step() + 1), shown);
+  files.frame(std::max(row.step, files.last_step() + 1), shown);
   files.last(shown);
   write_cell(output, directory, files.geometry(), density(FieldType::float32));
 

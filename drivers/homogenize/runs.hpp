@@ -3,13 +3,13 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
-#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "brickwork/core/config.hpp"
 #include "brickwork/core/device_memory.hpp"
+#include "brickwork/core/timing.hpp"
 #include "brickwork/io/homogenize_config.hpp"
 #include "brickwork/io/homogenize_results.hpp"
 #include "brickwork/io/image_data.hpp"
@@ -20,10 +20,6 @@ namespace brickwork::driver {
 
 using Space = Kokkos::DefaultExecutionSpace;
 using Settings = std::vector<std::pair<std::string, std::string>>;
-
-inline double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 /// The image of a tensor run, or of a design's start, as the reader takes it.
 inline VoxelImage read_image(ImageSource const& source) {

@@ -11,12 +11,12 @@
 // Exit codes: 0 finished, 2 bad input, 3 finished but some solve was capped, 4 out of memory, 1 anything else.
 #include <Kokkos_Core.hpp>
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <iostream>
 
 #include "brickwork/core/config.hpp"
 #include "brickwork/core/device_memory.hpp"
+#include "brickwork/core/timing.hpp"
 #include "brickwork/design/simp_optimizer.hpp"
 #include "brickwork/io/device_field.hpp"
 #include "brickwork/io/progress.hpp"
@@ -161,7 +161,7 @@ int run(SimpConfig const& config, bool force) {
   summary.precision = to_string(problem.solver.precision);
   summary.device = memory.device;
   summary.stiffness = to_string(problem.stiffness);
-  summary.seconds_total = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  summary.seconds_total = seconds_since(start);
   summary.seconds_per_phase = {{"filter", filter}, {"solve", solve}, {"update", update}};
   summary.peak_bytes = static_cast<double>(after.used_peak - memory.used_peak);
   summary.predicted_bytes = static_cast<double>(plan.total());

@@ -2,13 +2,14 @@
 #include "brickwork/design/homogenize_optimizer.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 
 #include "brickwork/core/check.hpp"
 #include "brickwork/core/for_each.hpp"
 #include "brickwork/core/instantiate.hpp"
+#include "brickwork/core/timing.hpp"
+#include "brickwork/design/detail/interpolation.hpp"
 #include "brickwork/design/detail/simp_kernels.hpp"
 #include "brickwork/design/start_density.hpp"
 #include "brickwork/design/tensor_autodiff.hpp"
@@ -17,17 +18,6 @@
 namespace brickwork {
 
 namespace detail {
-
-template <class Real>
-struct ModuliOf {
-  Real const* density;
-  double least, penalization;
-  float* moduli;
-  KOKKOS_FUNCTION void operator()(index_t cell) const {
-    double const rho = math::clamp(static_cast<double>(density[cell]), 0.0, 1.0);
-    moduli[cell] = static_cast<float>(least + (1 - least) * math::pow(rho, penalization));
-  }
-};
 
 /// rho_j s_j, and the filtered sum over rho_i.
 template <class Real>
@@ -48,20 +38,9 @@ struct StoreSensitivity {
   }
 };
 
-template <class Real>
-struct ScaleField {
-  Real* field;
-  Real factor;
-  KOKKOS_FUNCTION void operator()(index_t cell) const { field[cell] *= factor; }
-};
-
 }  // namespace detail
 
 namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 BoxGrid cell_grid(PeriodicCell const& cell) { return BoxGrid(cell.cells, cell.lengths, {true, true, true}); }
 
@@ -156,7 +135,7 @@ HomogenizeOptimizer<ExecutionSpace, Real>::HomogenizeOptimizer(ExecutionSpace co
       gradients_.push_back(
           allocate<field_type>(space_, "brickwork::HomogenizeOptimizer::gradient", grid_.cell_count()));
     MmaSettings settings;
-    settings.move = stage(1).move;
+    settings.move = stage_of(problem_.schedule, 1).move;
     settings.lower = problem.lower;
     settings.upper = problem.upper;
     asymptotes_ = std::make_unique<MovingAsymptotes<ExecutionSpace, Real>>(
@@ -256,31 +235,38 @@ void HomogenizeOptimizer<ExecutionSpace, Real>::set_design(std::vector<float> co
 }
 
 template <class ExecutionSpace, class Real>
-ScheduleStage const& HomogenizeOptimizer<ExecutionSpace, Real>::stage(int step) const {
-  for (auto const& stage : problem_.schedule.stages)
-    if (step >= stage.first_step && step <= stage.last_step) return stage;
-  throw InputError("schedule '" + problem_.schedule.name + "' has no stage for step " + std::to_string(step));
-}
-
-template <class ExecutionSpace, class Real>
 bool HomogenizeOptimizer<ExecutionSpace, Real>::finished() const {
   return done_ >= std::min(problem_.schedule.steps, problem_.stop.most_steps) || quiet_ >= problem_.stop.times;
+}
+
+// The physical density, to scratch 0.
+template <class ExecutionSpace, class Real>
+DensityMeasures HomogenizeOptimizer<ExecutionSpace, Real>::project(ScheduleStage parameters) {
+  if (problem_.filter != DesignFilter::density) parameters.radius = 0;
+  design_.set_stage(space_, parameters);
+  return design_.project(space_, scratch(0));
+}
+
+// The solver for the strains that the objective needs, where final_analysis() has put another in its place.
+template <class ExecutionSpace, class Real>
+void HomogenizeOptimizer<ExecutionSpace, Real>::restore_solver() {
+  if (whole_plan_) make_solver(plan_, problem_.cell.storage);
+  whole_plan_ = false;
 }
 
 // Density, moduli, fields and tensor of the present design.
 template <class ExecutionSpace, class Real>
 void HomogenizeOptimizer<ExecutionSpace, Real>::analyse(ScheduleStage const& parameters, HomogenizeStep& record) {
   auto const start = std::chrono::steady_clock::now();
-  ScheduleStage filter = parameters;
-  if (problem_.filter != DesignFilter::density) filter.radius = 0;
-  design_.set_stage(space_, filter);
   field_type const physical = scratch(0);
-  DensityMeasures const measures = design_.project(space_, physical);
+  DensityMeasures const measures = project(parameters);
   record.volume = measures.volume;
   record.grayness = measures.grayness;
   for_each("brickwork::HomogenizeOptimizer::moduli", space_, grid_.cell_count(),
-           detail::ModuliOf<Real>{physical.data(), problem_.young_min_ratio, parameters.penalization,
-                                  solver_->moduli().data()});
+           detail::Interpolate<Real, float, float>{physical.data(),
+                                                   solver_->moduli().data(),
+                                                   nullptr,
+                                                   {1.0, problem_.young_min_ratio, parameters.penalization}});
   solver_->moduli_changed();
   fence(space_, "brickwork::HomogenizeOptimizer::moduli");
   record.seconds_filter += seconds_since(start);
@@ -299,27 +285,17 @@ void HomogenizeOptimizer<ExecutionSpace, Real>::analyse(ScheduleStage const& par
   for (auto& row : record.tensor)
     for (double& entry : row) entry *= problem_.young;
   record.known = known_entries(solver_->plan());
-  bool normal = true;
-  double sum = 0;
+  bool bulk = true;
   for (std::size_t i = 0; i < 3; ++i)
-    for (std::size_t j = 0; j < 3; ++j) {
-      normal = normal && record.known[std::min(i, j)][std::max(i, j)];
-      sum += record.tensor[i][j];
-    }
-  bool const bulk = normal || (plan_.single && plan_.strains[0] == Vector6{1, 1, 1, 0, 0, 0});
-  record.bulk = bulk ? sum / 9 : std::numeric_limits<double>::quiet_NaN();
+    for (std::size_t j = i; j < 3; ++j) bulk = bulk && record.known[i][j];
+  bulk = bulk || (plan_.single && plan_.strains[0] == Vector6{1, 1, 1, 0, 0, 0});
+  record.bulk = bulk ? bulk_modulus(record.tensor) : std::numeric_limits<double>::quiet_NaN();
   record.seconds_sensitivity += seconds_since(tensor_start);
-}
-
-template <class ExecutionSpace, class Real>
-double HomogenizeOptimizer<ExecutionSpace, Real>::value(TensorObjective const& function, HomogenizeStep const& record,
-                                                        Tensor6& derivative) const {
-  return function.evaluate(record.tensor, record.step, &derivative);
 }
 
 // Slopes with respect to rho^ in scratch 1, of f in units of `unit` per cell, and of the volume in 2; rho~ in 0.
 template <class ExecutionSpace, class Real>
-void HomogenizeOptimizer<ExecutionSpace, Real>::slopes(Tensor6 const& derivative, ScheduleStage const&, double unit) {
+void HomogenizeOptimizer<ExecutionSpace, Real>::slopes(Tensor6 const& derivative, double unit) {
   double const factor = -(1 - problem_.young_min_ratio) * problem_.young / unit;
   solver_->template sensitivity<Real>(space_, derivative, factor, scratch(1));
   symmetrize<ExecutionSpace, Real>(space_, grid_, symmetry_, scratch(1));
@@ -334,12 +310,13 @@ void HomogenizeOptimizer<ExecutionSpace, Real>::filter_sensitivity(field_type co
                                 detail::StoreSensitivity<Real>{density, out.data()});
 }
 
-// The derivative with respect to the design variable, times cells / unit.
+// Derivatives of f, in units of `unit`, and of the volume, in cells, with respect to the design variable, times
+// `factor`.
 template <class ExecutionSpace, class Real>
-void HomogenizeOptimizer<ExecutionSpace, Real>::gradient(Tensor6 const& derivative, ScheduleStage const& parameters,
-                                                         double unit, field_type const& out) {
-  slopes(derivative, parameters, unit);
-  design_.chain_rule(space_, scratch(1), scratch(2), 1.0, 1.0, out, scratch(3));
+void HomogenizeOptimizer<ExecutionSpace, Real>::gradient(Tensor6 const& derivative, double unit, double factor,
+                                                         field_type const& out, field_type const& volume) {
+  slopes(derivative, unit);
+  design_.chain_rule(space_, scratch(1), scratch(2), factor, factor, out, volume);
 }
 
 namespace {
@@ -370,7 +347,7 @@ void HomogenizeOptimizer<ExecutionSpace, Real>::update(Tensor6 const& derivative
   double const unit = sensitivity_unit(derivative, record.tensor, grid_);
   auto const sensitivity_start = std::chrono::steady_clock::now();
   if (!asymptotes_) {
-    slopes(derivative, parameters, unit);
+    slopes(derivative, unit);
     fence(space_, "brickwork::HomogenizeOptimizer::slopes");
     record.seconds_sensitivity += seconds_since(sensitivity_start);
     auto const start = std::chrono::steady_clock::now();
@@ -386,29 +363,25 @@ void HomogenizeOptimizer<ExecutionSpace, Real>::update(Tensor6 const& derivative
     return;
   }
 
-  auto const into = [&](Tensor6 const& of, double in, field_type const& out) {
-    gradient(of, parameters, in, out);
+  // Per cell, so that all count in the same units.
+  auto const cells = static_cast<double>(grid_.cell_count());
+  auto const into = [&](Tensor6 const& of, double in, field_type const& out, field_type const& volume) {
+    gradient(of, in, 1 / cells, out, volume);
     if (!sensitivity) return;
     filter_sensitivity(out, scratch(4));
     Kokkos::deep_copy(space_, out, scratch(4));
   };
-  auto const cells = static_cast<double>(grid_.cell_count());
-  into(derivative, unit, gradients_[0]);
+  into(derivative, unit, gradients_[0], gradients_[1]);
   std::vector<double> g = values;
   std::vector<const_field_type> slopes_of_constraints;
   for (std::size_t i = 0; i < derivatives.size(); ++i) {
     double const in = sensitivity_unit(derivatives[i], record.tensor, grid_);
-    into(derivatives[i], in, gradients_[i + 2]);
+    into(derivatives[i], in, gradients_[i + 2], scratch(3));
     g[i] /= in * cells;  // as the gradient
     slopes_of_constraints.push_back(gradients_[i + 2]);
   }
-  design_.chain_rule(space_, scratch(1), scratch(2), 1.0, 1.0, scratch(3), gradients_[1]);
   g.push_back(record.volume - problem_.volume_fraction);
   slopes_of_constraints.push_back(gradients_[1]);
-  // All in the same units: derivatives above are times the number of cells.
-  for (auto const& field : gradients_)
-    for_each("brickwork::HomogenizeOptimizer::scale", space_, grid_.cell_count(),
-             detail::ScaleField<Real>{field.data(), static_cast<Real>(1 / cells)});
   fence(space_, "brickwork::HomogenizeOptimizer::gradients");
   record.seconds_sensitivity += seconds_since(sensitivity_start);
   auto const start = std::chrono::steady_clock::now();
@@ -423,10 +396,11 @@ template <class ExecutionSpace, class Real>
 void HomogenizeOptimizer<ExecutionSpace, Real>::evaluate_functions(HomogenizeStep& record, Tensor6& derivative,
                                                                    std::vector<double>& values,
                                                                    std::vector<Tensor6>& derivatives) const {
-  record.objective = value(objective_, record, derivative);
+  record.objective = objective_.evaluate(record.tensor, record.step, &derivative);
   for (auto const& constraint : constraints_) {
     Tensor6 slope{};
-    values.push_back(constraint.offset + constraint.factor * value(constraint.of, record, slope));
+    values.push_back(constraint.offset +
+                     constraint.factor * constraint.of.evaluate(record.tensor, record.step, &slope));
     for (auto& row : slope)
       for (double& entry : row) entry *= constraint.factor;
     derivatives.push_back(slope);
@@ -439,11 +413,10 @@ HomogenizeStep HomogenizeOptimizer<ExecutionSpace, Real>::step() {
   BRICKWORK_REQUIRE(!finished(), "HomogenizeOptimizer::step: the run is finished after ", done_, " steps");
   ScopedRegion const region("brickwork::HomogenizeOptimizer::step");
   auto const start = std::chrono::steady_clock::now();
-  if (whole_plan_) make_solver(plan_, problem_.cell.storage);
-  whole_plan_ = false;
+  restore_solver();
   HomogenizeStep record;
   record.step = done_ + 1;
-  record.parameters = stage(record.step);
+  record.parameters = stage_of(problem_.schedule, record.step);
   analyse(record.parameters, record);
 
   Tensor6 derivative{};
@@ -477,10 +450,7 @@ void HomogenizeOptimizer<ExecutionSpace, Real>::watch(HomogenizeStep const& reco
 
 template <class ExecutionSpace, class Real>
 auto HomogenizeOptimizer<ExecutionSpace, Real>::density() -> const_field_type {
-  ScheduleStage parameters = stage(std::max(done_, 1));
-  if (problem_.filter != DesignFilter::density) parameters.radius = 0;
-  design_.set_stage(space_, parameters);
-  design_.project(space_, scratch(0));
+  project(stage_of(problem_.schedule, std::max(done_, 1)));
   return scratch(0);
 }
 
@@ -497,7 +467,7 @@ HomogenizeStep HomogenizeOptimizer<ExecutionSpace, Real>::final_analysis() {
   }
   HomogenizeStep record;
   record.step = std::max(done_, 1);
-  record.parameters = stage(record.step);
+  record.parameters = stage_of(problem_.schedule, record.step);
   analyse(record.parameters, record);
   Tensor6 derivative{};
   std::vector<double> values;
@@ -509,14 +479,13 @@ HomogenizeStep HomogenizeOptimizer<ExecutionSpace, Real>::final_analysis() {
 template <class ExecutionSpace, class Real>
 double HomogenizeOptimizer<ExecutionSpace, Real>::evaluate(ScheduleStage const& parameters, int iteration,
                                                            field_type const& derivative) {
-  if (whole_plan_) make_solver(plan_, problem_.cell.storage);
-  whole_plan_ = false;
+  restore_solver();
   HomogenizeStep record;
   record.step = iteration;
   analyse(parameters, record);
   Tensor6 slope{};
-  double const f = value(objective_, record, slope);
-  gradient(slope, parameters, 1.0, derivative);
+  double const f = objective_.evaluate(record.tensor, record.step, &slope);
+  gradient(slope, 1.0, 1.0, derivative, scratch(3));
   fence(space_, "brickwork::HomogenizeOptimizer::evaluate");
   return f;
 }

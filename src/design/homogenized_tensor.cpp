@@ -34,14 +34,6 @@ index_t component_bytes(FieldStorage storage) {
   return storage == FieldStorage::fp64 ? 8 : (storage == FieldStorage::fp32 ? 4 : 2);
 }
 
-detail::FieldFormat format_of(FieldStorage storage) {
-  return storage == FieldStorage::fp64
-             ? detail::FieldFormat::fp64
-             : (storage == FieldStorage::fp32 ? detail::FieldFormat::fp32 : detail::FieldFormat::int16);
-}
-
-SolveStatus worse(SolveStatus a, SolveStatus b) { return static_cast<int>(a) > static_cast<int>(b) ? a : b; }
-
 }  // namespace
 
 /// What solves K u = f for one strain.
@@ -113,7 +105,9 @@ class HomogenizationSolver<ExecutionSpace>::Jacobi final : public Method {
         cg_(space, grid),
         f_(allocate<outer_vector>(space, "brickwork::HomogenizationSolver::load", grid.node_count())),
         scratch_(allocate<Kokkos::View<float*, memory_space>>(space, "brickwork::HomogenizationSolver::scratch",
-                                                              scratch_floats * grid.cell_count())) {
+                                                              scratch_floats * grid.cell_count())),
+        workspace_(space),
+        sums_(allocate<Kokkos::View<double*, memory_space>>(space, "brickwork::HomogenizationSolver::load_norm", 2)) {
     if constexpr (std::is_same_v<Outer, float>) {
       outer_moduli_ = moduli;
       u_ = allocate<outer_vector>(space, "brickwork::HomogenizationSolver::displacement", grid.node_count());
@@ -139,10 +133,9 @@ class HomogenizationSolver<ExecutionSpace>::Jacobi final : public Method {
 
   SolveResult solve(ExecutionSpace const& space, Vector6 const& strain, vector_type const& u,
                     SolveOptions const& options) override {
-    using Force = detail::StrainForce<float>;
-    Force const force(moduli_.data(), grid_, outer_.stiffness(), strain);
+    detail::StrainForce const force(moduli_.data(), grid_, outer_.stiffness(), strain);
     for_each("brickwork::HomogenizationSolver::load", space, grid_.node_count(),
-             detail::StrainForceStore<float, Outer>{force, f_.data(), static_cast<index_t>(f_.stride(1)), false});
+             detail::StrainForceStore<Outer>{force, f_.data(), static_cast<index_t>(f_.stride(1)), false});
     for_each("brickwork::HomogenizationSolver::pinned", space,
              static_cast<index_t>(outer_.constrained_nodes().extent(0)),
              detail::ClearConstrained<Outer>{outer_.constrained_nodes().data(), outer_.constraints().data(), f_.data(),
@@ -173,13 +166,9 @@ class HomogenizationSolver<ExecutionSpace>::Jacobi final : public Method {
   }
 
  private:
-  bool has_load(ExecutionSpace const& space, detail::StrainForce<float> const& force) {
-    if (sums_.extent(0) == 0) {
-      sums_ = allocate<Kokkos::View<double*, memory_space>>(space, "brickwork::HomogenizationSolver::load_norm", 2);
-      workspace_ = SumWorkspace<ExecutionSpace>(space);
-    }
-    sum_each<2>("brickwork::HomogenizationSolver::load_norm", space, grid_.node_count(),
-                detail::StrainForceNorm<float>{force}, workspace_, StoreSums<2>{sums_.data()});
+  bool has_load(ExecutionSpace const& space, detail::StrainForce const& force) {
+    sum_each<2>("brickwork::HomogenizationSolver::load_norm", space, grid_.node_count(), detail::StrainForceNorm{force},
+                workspace_, StoreSums<2>{sums_.data()});
     auto const host = Kokkos::create_mirror_view(sums_);
     Kokkos::deep_copy(space, host, sums_);
     fence(space, "brickwork::HomogenizationSolver::load_norm");
@@ -242,7 +231,6 @@ HomogenizationSolver<ExecutionSpace>::HomogenizationSolver(ExecutionSpace const&
         break;
     }
   }
-  // In doubles: Kokkos never ends to fill a View whose extent is a multiple of 2^32, as the bytes of a field may be.
   index_t const doubles_each = (3 * component_bytes(storage_) * grid.node_count() + 7) / 8;
   for (std::size_t s = 0; s < plan.strains.size(); ++s) {
     fields_.push_back(
@@ -300,7 +288,7 @@ void HomogenizationSolver<ExecutionSpace>::field(ExecutionSpace const& space, in
   BRICKWORK_REQUIRE(static_cast<index_t>(into.extent(0)) == grid_.node_count() && into.span_is_contiguous(),
                     "HomogenizationSolver::field: a contiguous vector of ", grid_.node_count(),
                     " nodes is needed; this one has ", into.extent(0));
-  detail::StoredField const stored{fields_[s].data(), grid_.node_count(), format_of(storage_), scales_[s]};
+  detail::StoredField const stored{fields_[s].data(), grid_.node_count(), storage_, scales_[s]};
   for_each("brickwork::HomogenizationSolver::field", space, grid_.dof_count(), detail::LoadField{stored, into.data()});
 }
 
@@ -354,12 +342,6 @@ detail::StrainFields strain_fields(BoxGrid const& grid, Hex8Matrix const& stiffn
 
 double volume(BoxGrid const& grid) { return grid.lengths()[0] * grid.lengths()[1] * grid.lengths()[2]; }
 
-Vector6 unit_strain(std::size_t s) {
-  Vector6 strain{};
-  strain[s] = 1;
-  return strain;
-}
-
 }  // namespace
 
 template <class ExecutionSpace>
@@ -369,7 +351,7 @@ detail::StrainFields HomogenizationSolver<ExecutionSpace>::fields() const {
     StrainPlan::Unit const unit = plan_.single ? StrainPlan::Unit{s == 0 ? 0 : -1, 0} : plan_.unit[s];
     if (unit.solve < 0) continue;
     auto const index = static_cast<std::size_t>(unit.solve);
-    all.field[s].u = {fields_[index].data(), grid_.node_count(), format_of(storage_), scales_[index]};
+    all.field[s].u = {fields_[index].data(), grid_.node_count(), storage_, scales_[index]};
     all.field[s].turns = unit.turns;
     all.field[s].set_strain(grid_.spacing(), plan_.single ? plan_.strains[0] : unit_strain(s));
   }

@@ -2,20 +2,16 @@
 #include "brickwork/design/simp_optimizer.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "brickwork/core/check.hpp"
 #include "brickwork/core/instantiate.hpp"
+#include "brickwork/core/timing.hpp"
 #include "brickwork/design/detail/simp_kernels.hpp"
 
 namespace brickwork {
 
 namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 int load_case_count(SimpProblem const& problem) {
   int cases = 1;
@@ -28,15 +24,6 @@ Hex8Matrix simp_stiffness(SimpProblem const& problem, BoxGrid const& grid) {
   return hex8_stiffness(elasticity_matrix(IsotropicMaterial{1.0, problem.poisson}),
                         cube ? Vec3{2, 2, 2} : grid.spacing());
 }
-
-ScheduleStage const& stage_of(Schedule const& schedule, int step) {
-  for (auto const& stage : schedule.stages) {
-    if (step >= stage.first_step && step <= stage.last_step) return stage;
-  }
-  throw InputError("schedule '" + schedule.name + "' has no stage for step " + std::to_string(step));
-}
-
-SolveStatus worse(SolveStatus a, SolveStatus b) { return static_cast<int>(a) > static_cast<int>(b) ? a : b; }
 
 double mean_sum(BoxGrid const& grid, double sum) { return sum / static_cast<double>(grid.cell_count()); }
 

@@ -49,6 +49,13 @@ Schedule constant_schedule(int steps, double penalization, double beta, double m
   return schedule;
 }
 
+ScheduleStage const& stage_of(Schedule const& schedule, int step) {
+  for (auto const& stage : schedule.stages) {
+    if (step >= stage.first_step && step <= stage.last_step) return stage;
+  }
+  throw InputError("schedule '" + schedule.name + "' has no stage for step " + std::to_string(step));
+}
+
 Schedule shorten(Schedule schedule, int steps) {
   BRICKWORK_REQUIRE(steps >= 1 && steps <= schedule.steps, "the schedule has steps 1 to ", schedule.steps, ", not ",
                     steps);

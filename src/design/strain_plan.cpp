@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "brickwork/design/strain_plan.hpp"
 
+#include "brickwork/fem/unit_strain.hpp"
+
 namespace brickwork {
-
-namespace {
-
-Vector6 unit_strain(int s) {
-  Vector6 strain{};
-  strain[static_cast<std::size_t>(s)] = 1;
-  return strain;
-}
-
-}  // namespace
 
 StrainPlan strain_plan(TensorEntries const& entries, Vector6 const& direction, bool cubic) {
   StrainPlan plan;
@@ -26,9 +18,9 @@ StrainPlan strain_plan(TensorEntries const& entries, Vector6 const& direction, b
     for (std::size_t j = 0; j < 6; ++j)
       if (entries[i][j]) needed[i] = needed[j] = true;
   if (!cubic) {
-    for (int s = 0; s < 6; ++s) {
-      if (!needed[static_cast<std::size_t>(s)]) continue;
-      plan.unit[static_cast<std::size_t>(s)] = {static_cast<int>(plan.strains.size()), 0};
+    for (std::size_t s = 0; s < 6; ++s) {
+      if (!needed[s]) continue;
+      plan.unit[s] = {static_cast<int>(plan.strains.size()), 0};
       plan.strains.push_back(unit_strain(s));
     }
     return plan;
@@ -38,7 +30,7 @@ StrainPlan strain_plan(TensorEntries const& entries, Vector6 const& direction, b
     if (!needed[first] && !needed[first + 1] && !needed[first + 2]) continue;
     int const solve = static_cast<int>(plan.strains.size());
     for (int turns = 0; turns < 3; ++turns) plan.unit[first + static_cast<std::size_t>(turns)] = {solve, turns};
-    plan.strains.push_back(unit_strain(static_cast<int>(first)));
+    plan.strains.push_back(unit_strain(first));
   }
   return plan;
 }

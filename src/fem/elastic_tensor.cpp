@@ -68,6 +68,8 @@ Tensor6 compliance_tensor(Tensor6 const& tensor) {
   return result;
 }
 
+double bulk_modulus(Tensor6 const& c) { return (c[0][0] + c[1][1] + c[2][2] + 2 * (c[0][1] + c[0][2] + c[1][2])) / 9; }
+
 EngineeringConstants engineering_constants(Tensor6 const& c) {
   Matrix6 const s = inverse(c);
   double const stretch = c[0][0] + c[1][1] + c[2][2], coupling = c[0][1] + c[0][2] + c[1][2],
@@ -80,7 +82,7 @@ EngineeringConstants engineering_constants(Tensor6 const& c) {
     result.shear[i] = 1 / s(i + 3, i + 3);
     for (int j = 0; j < 3; ++j) result.poisson[i][j] = i == j ? 0 : -s(j, i) / s(i, i);
   }
-  result.bulk_voigt = (stretch + 2 * coupling) / 9;
+  result.bulk_voigt = bulk_modulus(c);
   result.bulk_reuss = 1 / (s_stretch + 2 * s_coupling);
   result.shear_voigt = (stretch - coupling + 3 * shear) / 15;
   result.shear_reuss = 15 / (4 * (s_stretch - s_coupling) + 3 * s_shear);

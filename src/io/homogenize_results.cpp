@@ -41,8 +41,6 @@ std::optional<EngineeringConstants> constants_of(Tensor6 const& tensor) {
   }
 }
 
-double bulk_modulus(Tensor6 const& c) { return (c[0][0] + c[1][1] + c[2][2] + 2 * (c[0][1] + c[0][2] + c[1][2])) / 9; }
-
 bool has_bounds(CellSummary const& s) { return s.young > 0 && s.volume >= 0 && s.volume <= 1; }
 
 }  // namespace

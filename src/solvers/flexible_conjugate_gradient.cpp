@@ -102,11 +102,6 @@ struct StoreBeta {
     scalars[fcg_rz] = sums[0];
   }
 };
-/// The step along p where r was replaced: then p.r is no longer z.r.
-struct StoreDescent {
-  double* scalars;
-  KOKKOS_FUNCTION void operator()(double const* sums) const { scalars[fcg_rz] = sums[0]; }
-};
 struct StoreStart {
   double* scalars;
   KOKKOS_FUNCTION void operator()(double const* sums) const {
@@ -263,14 +258,11 @@ double FlexibleConjugateGradient<ExecutionSpace>::impose(ExecutionSpace const& s
                                                          inner_operator const& inner, StrainLoad const& f,
                                                          outer_vector const&) {
   static_assert(detail::fcg_rr == detail::fcg_beta + 1, "two sums lie side by side");
-  using Force = detail::StrainForce<float>;
   sum_each<2>("brickwork::FlexibleConjugateGradient::impose_strain", space, grid_.node_count(),
-              detail::StrainForceNorm<float>{Force(inner.moduli().data(), grid_, inner.stiffness(), f.strain)},
+              detail::StrainForceNorm{detail::StrainForce(inner.moduli().data(), grid_, inner.stiffness(), f.strain)},
               workspace_, StoreSums<2>{scalars_.data() + detail::fcg_beta});
   communicator_.sum(space, scalars_);
-  Kokkos::deep_copy(space, host_scalars_, scalars_);
-  fence(space, "brickwork::FlexibleConjugateGradient::impose_strain");
-  double const norm = std::sqrt(host_scalars_(detail::fcg_beta)), parts = std::sqrt(host_scalars_(detail::fcg_rr));
+  double const parts = std::sqrt(read(space).rr), norm = std::sqrt(host_scalars_(detail::fcg_beta));
   return norm <= detail::strain_force_rounding * parts ? 0.0 : norm;
 }
 
@@ -288,10 +280,10 @@ template <class ExecutionSpace>
 void FlexibleConjugateGradient<ExecutionSpace>::subtract(ExecutionSpace const& space, outer_operator const& outer,
                                                          inner_operator const& inner, StrainLoad const& f,
                                                          outer_vector const& product) {
-  using Force = detail::StrainForce<float>;
-  for_each("brickwork::FlexibleConjugateGradient::residual::strain", space, grid_.node_count(),
-           detail::StrainForceStore<float, double>{Force(inner.moduli().data(), grid_, inner.stiffness(), f.strain),
-                                                   product.data(), static_cast<index_t>(product.stride(1)), true});
+  for_each(
+      "brickwork::FlexibleConjugateGradient::residual::strain", space, grid_.node_count(),
+      detail::StrainForceStore<double>{detail::StrainForce(inner.moduli().data(), grid_, inner.stiffness(), f.strain),
+                                       product.data(), static_cast<index_t>(product.stride(1)), true});
   auto const constrained = outer.constrained_nodes();
   if (constrained.extent(0) > 0) {
     for_each("brickwork::FlexibleConjugateGradient::residual::constrained", space,
@@ -438,9 +430,10 @@ SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve_load(ExecutionSpace
     communicator_.sum(space, scalars_);
     for_each("brickwork::FlexibleConjugateGradient::direction", space, nodes,
              detail::NextDirection{z_.data(), p_.data(), scalars, stride, start});
-    if (exact && !start) {
+    if (exact && !start) {  // r was replaced: p.r is no longer z.r
       sum_each<1>("brickwork::FlexibleConjugateGradient::descent", space, nodes,
-                  detail::PreconditionedDot{p_.data(), r_.data(), stride}, workspace_, detail::StoreDescent{scalars});
+                  detail::PreconditionedDot{p_.data(), r_.data(), stride}, workspace_,
+                  StoreSums<1>{scalars + detail::fcg_rz});
       communicator_.sum(space, scalars_);
     }
     start = false;

@@ -56,9 +56,7 @@ Tensor6 dense_reference(BoxGrid const& grid, std::vector<double> const& moduli) 
   Index3 const n = grid.cells();
   Eigen::Matrix<double, 24, 6> chi;
   for (int s = 0; s < 6; ++s) {
-    Vector6 strain{};
-    strain[static_cast<std::size_t>(s)] = 1;
-    auto const corners = strain_displacements(strain, grid.spacing());
+    auto const corners = strain_displacements(unit_strain(static_cast<std::size_t>(s)), grid.spacing());
     for (int a = 0; a < 24; ++a) chi(a, s) = corners[static_cast<std::size_t>(a / 3)][static_cast<std::size_t>(a % 3)];
   }
   Eigen::Matrix<double, 24, 24> element;

@@ -34,6 +34,19 @@ ViewType allocate_uninitialized(std::string const& label, std::size_t extent) {
         concatenate("cannot allocate ", label, ", ", ViewType::required_allocation_size(extent), " bytes"));
   }
 }
+
+/// In parts: the fill of Kokkos 3.4 strides by its number of threads in 32 bits, so that one over a multiple of 2^32
+/// values never ends.
+template <class ExecutionSpace, class ViewType>
+void fill_zero(ExecutionSpace const& space, ViewType const& view) {
+  using Value = typename ViewType::non_const_value_type;
+  Kokkos::View<Value*, typename ViewType::memory_space, Kokkos::MemoryUnmanaged> const values(view.data(), view.span());
+  constexpr std::size_t most = std::size_t(1) << 30;
+  for (std::size_t first = 0; first < view.span(); first += most) {
+    std::size_t const last = first + most < view.span() ? first + most : view.span();
+    Kokkos::deep_copy(space, Kokkos::subview(values, std::make_pair(first, last)), Value(0));
+  }
+}
 }  // namespace detail
 
 /// Allocates `ViewType` with the given leading extent and fills it with zeros on `space`.
@@ -42,7 +55,7 @@ ViewType allocate_uninitialized(std::string const& label, std::size_t extent) {
 template <class ViewType, class ExecutionSpace>
 ViewType allocate(ExecutionSpace const& space, std::string const& label, index_t extent) {
   auto const view = detail::allocate_uninitialized<ViewType>(label, static_cast<std::size_t>(extent));
-  Kokkos::deep_copy(space, view, typename ViewType::non_const_value_type(0));
+  detail::fill_zero(space, view);
   return view;
 }
 

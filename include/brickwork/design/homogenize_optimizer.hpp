@@ -97,14 +97,14 @@ class HomogenizeOptimizer {
 
   void make_solver(StrainPlan const& plan, FieldStorage storage);
   void make_constraints();
-  ScheduleStage const& stage(int step) const;
+  void restore_solver();
+  DensityMeasures project(ScheduleStage parameters);
   void analyse(ScheduleStage const& parameters, HomogenizeStep& record);
-  double value(TensorObjective const& function, HomogenizeStep const& record, Tensor6& derivative) const;
   void evaluate_functions(HomogenizeStep& record, Tensor6& derivative, std::vector<double>& values,
                           std::vector<Tensor6>& derivatives) const;
-  void slopes(Tensor6 const& derivative, ScheduleStage const& parameters, double unit);
+  void slopes(Tensor6 const& derivative, double unit);
   void filter_sensitivity(field_type const& slope, field_type const& out);
-  void gradient(Tensor6 const& derivative, ScheduleStage const& parameters, double unit, field_type const& out);
+  void gradient(Tensor6 const& derivative, double unit, double factor, field_type const& out, field_type const& volume);
   void update(Tensor6 const& derivative, std::vector<double> const& values, std::vector<Tensor6> const& derivatives,
               HomogenizeStep& record);
   void watch(HomogenizeStep const& record);

@@ -72,6 +72,9 @@ Schedule protocol_b();
 /// Constant parameters for `steps` steps.
 Schedule constant_schedule(int steps, double penalization, double beta, double move, double radius);
 
+/// The stage that holds at a step, counted from 1. \throws InputError where there is none
+ScheduleStage const& stage_of(Schedule const& schedule, int step);
+
 /// The schedule cut to its first `steps` steps.
 /// \throws InputError where `steps` is below 1 or above what the schedule has
 Schedule shorten(Schedule schedule, int steps);

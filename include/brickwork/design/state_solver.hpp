@@ -7,16 +7,10 @@
 #include <string>
 
 #include "brickwork/design/boundary_conditions.hpp"
+#include "brickwork/design/detail/interpolation.hpp"
 #include "brickwork/solvers/flexible_conjugate_gradient.hpp"
 
 namespace brickwork {
-
-/// SIMP interpolation E = Emin + (E0 - Emin) rho^p.
-struct SimpInterpolation {
-  double young = 1;
-  double young_min = 1e-9;
-  double penalization = 3;
-};
 
 /// Solves K(rho) u_c = f_c for every load case c and keeps the displacements for warm starts.
 ///

@@ -31,6 +31,9 @@ struct EngineeringConstants {
 /// \throws InputError for a tensor that is not finite or not positive definite: its compliance does not exist
 EngineeringConstants engineering_constants(Tensor6 const& tensor);
 
+/// Voigt's bulk modulus, (C11 + C22 + C33 + 2 (C12 + C13 + C23)) / 9: of any tensor, also a singular one.
+double bulk_modulus(Tensor6 const& tensor);
+
 /// The compliance S = C^-1. \throws InputError as engineering_constants()
 Tensor6 compliance_tensor(Tensor6 const& tensor);
 

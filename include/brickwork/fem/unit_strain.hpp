@@ -9,6 +9,13 @@
 
 namespace brickwork {
 
+/// 1 at one of xx, yy, zz, yz, xz, xy, else 0.
+inline Vector6 unit_strain(std::size_t s) {
+  Vector6 strain{};
+  strain[s] = 1;
+  return strain;
+}
+
 /// The displacement of a constant strain at a position relative to the cell's own corner, without rotation: of xx
 /// (x, 0, 0), of yz (0, z / 2, y / 2), and so on. Coordinates of the whole box would lose digits.
 Vec3 strain_displacement(Vector6 const& strain, Vec3 const& position);

@@ -28,6 +28,9 @@ enum class SolveStatus {
 
 std::string to_string(SolveStatus status);
 
+/// Of two solves' statuses the one that says less of the result.
+inline SolveStatus worse(SolveStatus a, SolveStatus b) { return a < b ? b : a; }
+
 struct SolveResult {
   SolveStatus status = SolveStatus::converged;
   int iterations = 0;                 ///< applications of the inner operator

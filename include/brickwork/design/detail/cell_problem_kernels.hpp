@@ -10,24 +10,23 @@
 #include <cstdint>
 
 #include "brickwork/core/fields.hpp"
+#include "brickwork/design/homogenize_problem.hpp"
 #include "brickwork/fem/unit_strain.hpp"
 #include "brickwork/mesh/box_grid.hpp"
 #include "brickwork/operators/detail/elasticity_parity_portable.hpp"
 
 namespace brickwork::detail {
 
-enum class FieldFormat { fp64, fp32, int16 };
-
 /// A stored nodal vector, component d of node i at [i + d stride].
 struct StoredField {
   void const* data;
   index_t stride;
-  FieldFormat format;
-  double scale;  // of int16
+  FieldStorage storage;  // not automatic
+  double scale;          // of int16
 
   KOKKOS_FORCEINLINE_FUNCTION double operator()(index_t i) const {
-    if (format == FieldFormat::fp64) return static_cast<double const*>(data)[i];
-    if (format == FieldFormat::fp32) return static_cast<double>(static_cast<float const*>(data)[i]);
+    if (storage == FieldStorage::fp64) return static_cast<double const*>(data)[i];
+    if (storage == FieldStorage::fp32) return static_cast<double>(static_cast<float const*>(data)[i]);
     return scale * static_cast<double>(static_cast<std::int16_t const*>(data)[i]);
   }
 };

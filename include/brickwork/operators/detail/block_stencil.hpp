@@ -66,6 +66,13 @@ struct NodeBox {
   KOKKOS_FORCEINLINE_FUNCTION std::uint32_t index(int i, int j, int k) const {
     return static_cast<std::uint32_t>(i) + mx * (static_cast<std::uint32_t>(j) + my * static_cast<std::uint32_t>(k));
   }
+  /// The node at a position 0 .. 26 around p; false where there is none.
+  KOKKOS_FORCEINLINE_FUNCTION bool neighbour(int const (&p)[3], int at, std::uint32_t& node) const {
+    int i = p[0] + at % 3 - 1, j = p[1] + at / 3 % 3 - 1, k = p[2] + at / 9 - 1;
+    if (!(wrap(0, i) && wrap(1, j) && wrap(2, k))) return false;
+    node = index(i, j, k);
+    return true;
+  }
 };
 
 /// The modulus of the cell that has node p as its corner `corner` (bits x, y, z), zero where there is no such cell.
@@ -265,10 +272,9 @@ struct StencilKernel {
       }
       index_t neighbour;
       if constexpr (Periodic) {
-        int i = p[0] + position % 3 - 1, j = p[1] + (position / 3) % 3 - 1, k = p[2] + position / 9 - 1;
-        bool const inside = stencil.box.wrap(0, i) && stencil.box.wrap(1, j) && stencil.box.wrap(2, k);
-        if (!inside) continue;
-        neighbour = stencil.box.index(i, j, k);
+        std::uint32_t wrapped;
+        if (!stencil.box.neighbour(p, position, wrapped)) continue;
+        neighbour = wrapped;
       } else {
         neighbour = static_cast<index_t>(node) + offset[position];
       }

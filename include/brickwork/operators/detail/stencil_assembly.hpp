@@ -84,9 +84,8 @@ KOKKOS_INLINE_FUNCTION void store_block(StencilData const& to, std::uint32_t nod
 KOKKOS_INLINE_FUNCTION bool has_constrained_neighbour(NodeBox const& box, std::uint8_t const* mask, int const (&p)[3]) {
   if (!mask) return false;
   for (int position = 0; position < 27; ++position) {
-    int n[3] = {p[0] + position % 3 - 1, p[1] + position / 3 % 3 - 1, p[2] + position / 9 - 1};
-    bool const inside = box.wrap(0, n[0]) && box.wrap(1, n[1]) && box.wrap(2, n[2]);
-    if (inside && mask[box.index(n[0], n[1], n[2])] != 0) return true;
+    std::uint32_t node;
+    if (box.neighbour(p, position, node) && mask[node] != 0) return true;
   }
   return false;
 }
@@ -360,12 +359,12 @@ struct StencilGalerkin {
   KOKKOS_FUNCTION void constrained_block(std::uint32_t node, int position, float (&sum)[9]) const {
     int p[3];
     coarse.position(node, p);
-    int n[3] = {p[0] + position % 3 - 1, p[1] + position / 3 % 3 - 1, p[2] + position / 9 - 1};
-    bool const inside = coarse.wrap(0, n[0]) && coarse.wrap(1, n[1]) && coarse.wrap(2, n[2]);
+    std::uint32_t neighbour;
+    bool const inside = coarse.neighbour(p, position, neighbour);
     for (float& entry : sum) entry = 0;
     if (!inside) return;
     plain_block(node, position, sum);
-    CellGalerkin::leave_out(fixed(node), fixed(coarse.index(n[0], n[1], n[2])), sum);
+    CellGalerkin::leave_out(fixed(node), fixed(neighbour), sum);
   }
 
   KOKKOS_FUNCTION bool near_constraint(std::uint32_t node) const {

@@ -52,10 +52,8 @@ struct DenseFromStencil {
     int p[3];
     stencil.box.position(node, p);
     for (int position = 0; position < 27; ++position) {
-      int i = p[0] + position % 3 - 1, j = p[1] + position / 3 % 3 - 1, k = p[2] + position / 9 - 1;
-      bool const inside = stencil.box.wrap(0, i) && stencil.box.wrap(1, j) && stencil.box.wrap(2, k);
-      if (position == center_position || !inside) continue;
-      std::uint32_t const other = stencil.box.index(i, j, k);
+      std::uint32_t other;
+      if (position == center_position || !stencil.box.neighbour(p, position, other)) continue;
       float a[9];
       stencil.load(position, node, other, a);
       for (int e = 0; e < 3; ++e) {

@@ -30,10 +30,8 @@ struct RoundBlocks {
     int const position = center_position + 1 + static_cast<int>(index / stencil.nodes);
     int p[3];
     stencil.box.position(node, p);
-    int i = p[0] + position % 3 - 1, j = p[1] + position / 3 % 3 - 1, k = p[2] + position / 9 - 1;
-    bool const inside = stencil.box.wrap(0, i) && stencil.box.wrap(1, j) && stencil.box.wrap(2, k);
-    if (!inside) return;
-    std::uint32_t const neighbour = stencil.box.index(i, j, k);
+    std::uint32_t neighbour;
+    if (!stencil.box.neighbour(p, position, neighbour)) return;
     float* const block = stencil.blocks + 9 * (position - 14) * stencil.stride + node;
     for (int d = 0; d < 3; ++d)
       for (int e = 0; e < 3; ++e) {

@@ -204,9 +204,8 @@ struct StencilGaussSeidel {
       for (int e = 0; e < 3; ++e) r[d] -= stencil.row_sum[(3 * d + e) * index_t(stencil.nodes) + node] * own[e];
     for (int position = 0; position < 27; ++position) {
       if (position == center_position) continue;
-      int q[3] = {p[0] + position % 3 - 1, p[1] + position / 3 % 3 - 1, p[2] + position / 9 - 1};
-      if (!(stencil.box.wrap(0, q[0]) && stencil.box.wrap(1, q[1]) && stencil.box.wrap(2, q[2]))) continue;
-      index_t const other = stencil.box.index(q[0], q[1], q[2]);
+      std::uint32_t other;
+      if (!stencil.box.neighbour(p, position, other)) continue;
       float k[9];
       stencil.load(position, node, other, k);
       for (int e = 0; e < 3; ++e) {

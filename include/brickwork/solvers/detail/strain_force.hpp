@@ -9,14 +9,13 @@
 
 namespace brickwork::detail {
 
-template <class Modulus>
 struct StrainForce {
-  Modulus const* moduli;
+  float const* moduli;
   index_t cells[3], nodes[3];
   bool periodic[3];
   double forces[8][3];  // of a cell of modulus 1, per corner
 
-  StrainForce(Modulus const* values, BoxGrid const& grid, Hex8Matrix const& stiffness, Vector6 const& strain)
+  StrainForce(float const* values, BoxGrid const& grid, Hex8Matrix const& stiffness, Vector6 const& strain)
       : moduli(values) {
     auto const corner_forces = strain_forces(stiffness, grid.spacing(), strain);
     for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -56,9 +55,8 @@ struct StrainForce {
 };
 
 /// The sums |f|^2 and of the squares of what f is made of.
-template <class Modulus>
 struct StrainForceNorm {
-  StrainForce<Modulus> force;
+  StrainForce force;
   KOKKOS_FUNCTION void operator()(index_t node, double* sums) const {
     double f[3];
     sums[1] += force.at(node, f);
@@ -67,9 +65,9 @@ struct StrainForceNorm {
 };
 
 /// v = f or v -= f
-template <class Modulus, class Scalar>
+template <class Scalar>
 struct StrainForceStore {
-  StrainForce<Modulus> force;
+  StrainForce force;
   Scalar* v;
   index_t stride;
   bool subtract;
