@@ -33,6 +33,8 @@ void fence(ExecutionSpace const& space, [[maybe_unused]] char const* label) {
 namespace math {
 KOKKOS_INLINE_FUNCTION double pow(double base, double exponent) { return ::pow(base, exponent); }
 KOKKOS_INLINE_FUNCTION double sqrt(double x) { return ::sqrt(x); }
+KOKKOS_INLINE_FUNCTION double sin(double x) { return ::sin(x); }
+KOKKOS_INLINE_FUNCTION double cos(double x) { return ::cos(x); }
 KOKKOS_INLINE_FUNCTION double tanh(double x) { return ::tanh(x); }
 KOKKOS_INLINE_FUNCTION double cosh(double x) { return ::cosh(x); }
 KOKKOS_INLINE_FUNCTION double exp(double x) { return ::exp(x); }
