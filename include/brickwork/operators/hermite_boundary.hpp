@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Boundary conditions of Hermite fields: which unknowns of a vertex on the boundary of the domain are zero.
+// Which unknowns of a Hermite field the boundary conditions of the domain make zero.
 #pragma once
 
-#include <array>
-
 #include "brickwork/core/fields.hpp"
+#include "brickwork/fem/plate_boundary.hpp"
 
 namespace brickwork {
 
-/// Clamped: u = du/dn = 0, all unknowns of the vertex. Simply supported: u = 0, the unknowns without a derivative
-/// normal to the face; the bending moment vanishes in the weak sense.
-enum class BoundaryKind : std::uint8_t { clamped, simply_supported };
-
+/// A PlateBoundary as kernels see it. On a clamped face all unknowns of a vertex are zero, on a simply supported one
+/// those without a derivative normal to the face.
 template <int Dim>
 struct HermiteBoundary {
-  BoundaryKind face[Dim][2] = {};  ///< [axis][lower, upper]; clamped unless set
+  PlateEdge face[Dim][2];  // [axis][lower, upper]
+
+  HermiteBoundary(PlateBoundary<Dim> const& boundary = {}) {
+    for (int d = 0; d < Dim; ++d)
+      for (int side = 0; side < 2; ++side) face[d][side] = boundary[static_cast<std::size_t>(2 * d + side)];
+  }
 
   /// Bit m set: unknown m of the vertex is zero.
   /// \param position  of the vertex in cells, \param cells  of the domain at the vertex' level
@@ -22,7 +24,7 @@ struct HermiteBoundary {
     int bits = 0;
     for (int d = 0; d < Dim; ++d) {
       if (position[d] != 0 && position[d] != cells[d]) continue;
-      if (face[d][position[d] == 0 ? 0 : 1] == BoundaryKind::clamped) return (1 << (1 << Dim)) - 1;
+      if (face[d][position[d] == 0 ? 0 : 1] == PlateEdge::clamped) return (1 << (1 << Dim)) - 1;
       for (int m = 0; m < (1 << Dim); ++m)
         if (((m >> d) & 1) == 0) bits |= 1 << m;
     }
