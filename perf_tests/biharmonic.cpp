@@ -4,7 +4,7 @@
 //
 // usage: brickwork-perf-biharmonic [--table 5,7,8] [--uniform MIN:MAX] [--adaptive N_UNI:DEPTH] [--region
 // octant,ball,ring]
-//                                  [--solver NAMES] [--precision double,mixed] [--random] [--csv FILE]
+//                                  [--solver NAMES] [--precision double,mixed] [--random] [--history] [--csv FILE]
 // Solvers: chebyshev (conjugate gradients), patch (conjugate gradients), patch-symmetric and patch-forward
 // (stationary).
 #include <cstdio>
@@ -28,7 +28,7 @@ struct Options {
   std::string tables = "5,7,8", regions = "octant,ball,ring", precisions = "double";
   std::string solvers = "chebyshev,patch-forward,patch-symmetric,patch";
   int uniform[2] = {3, 5}, adaptive[2] = {4, 2};
-  bool random = false;
+  bool random = false, history = false;
   int repeats = 1;
   std::string csv;
 };
@@ -135,6 +135,10 @@ void report(Space const& space, Options const& options, Grid const& grid, std::s
           precision.c_str(), name.c_str(), to_string(result.status).c_str(), result.iterations, result.contraction(),
           result.true_relative_residual, error, last_error > 0 && error > 0 ? std::log2(last_error / error) : 0.0,
           1e3 * result.seconds, 1e-6 * rate);
+      if (options.history) {
+        for (double const value : result.residuals) std::printf(" %.2e", value / result.residuals.front());
+        std::printf("\n");
+      }
       std::fflush(stdout);
       if (csv)
         *csv << mesh << ',' << grid.leaf_count() << ',' << a.unknown_count() << ',' << precision << ',' << name << ','
@@ -203,6 +207,10 @@ Options parse(int argc, char** argv) {
   };
   for (int i = 1; i < argc; ++i) {
     std::string const name = argv[i];
+    if (name == "--history") {
+      options.history = true;
+      continue;
+    }
     if (name == "--random") {
       options.random = true;
       continue;

@@ -3,41 +3,15 @@
 #include "brickwork/mesh/adaptive_grid.hpp"
 
 #include <array>
-#include <map>
 #include <set>
 
+#include "brickwork/mesh/host_level.hpp"
 #include "support/catch.hpp"
 #include "support/devices.hpp"
 
 using namespace brickwork;
 
 namespace {
-
-template <class View>
-auto host(View const& view) {
-  return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), view);
-}
-
-template <class Space, int Dim>
-GridLevel<Kokkos::HostSpace, Dim> host_level(AdaptiveGrid<Space, Dim> const& grid, int l) {
-  auto const& from = grid.level(l);
-  GridLevel<Kokkos::HostSpace, Dim> level;
-  level.domain_cells = from.domain_cells;
-  level.origin = from.origin;
-  level.spacing = from.spacing;
-  level.box_begin = from.box_begin;
-  level.box_cells = from.box_cells;
-  level.is_box = from.is_box;
-  level.cell_count = from.cell_count;
-  level.vertex_count = from.vertex_count;
-  level.leaf_count = from.leaf_count;
-  level.cell_keys = host(from.cell_keys);
-  level.vertex_keys = host(from.vertex_keys);
-  level.is_refined = host(from.is_refined);
-  level.vertex_cells = host(from.vertex_cells);
-  level.vertex_leaves = host(from.vertex_leaves);
-  return level;
-}
 
 template <int Dim>
 using Cell = std::array<index_t, Dim>;  // in the order of axes
@@ -88,7 +62,7 @@ template <class Space, int Dim>
 void check_against(AdaptiveGrid<Space, Dim> const& grid, Tree<Dim> const& tree) {
   index_t leaves = 0;
   for (int l = 0; l < grid.level_count(); ++l) {
-    auto const level = host_level(grid, l);
+    auto const level = host_level(grid.level(l));
     index_t count = 0, level_leaves = 0, total = 1;
     for (int d = 0; d < Dim; ++d) {
       REQUIRE(level.domain_cells[d] == tree.base[d] << l);
@@ -177,7 +151,7 @@ void refine_at_random(Cell<Dim> const& base, int refinements, int steps, unsigne
     auto const old = tree;
     for (auto const& level : tree.refined) before += static_cast<index_t>(level.size());
     for (int l = grid.level_count() - 1; l >= 0; --l) {
-      auto const level = host_level(grid, l);
+      auto const level = host_level(grid.level(l));
       auto const mark = Kokkos::create_mirror_view(marks[l]);
       Kokkos::deep_copy(mark, std::uint8_t(0));
       for (index_t cell = 0; cell < level.cell_count; ++cell) {

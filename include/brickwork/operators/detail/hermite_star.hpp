@@ -320,7 +320,7 @@ struct StarMarch {
 /// functor passed by value: the coefficients lie in constant memory and the launch can be recorded in a graph.
 template <class ExecutionSpace, class Functor>
 struct InBlocks {
-  using policy_type = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::LaunchBounds<128, 2>>;
+  using policy_type = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::LaunchBounds<128, 3>>;
   using member_type = typename policy_type::member_type;
   static constexpr int block = 128;
   Functor functor;
