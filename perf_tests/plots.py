@@ -245,6 +245,29 @@ def energy(plt, path):
     return figure
 
 
+def hermite(plt, path):
+    """Rates of the cell-wise evaluations, and what smoothing costs in units of one."""
+    table = Table(path, ["table", "name", "cells", "gcells_per_second", "deviation", "evaluations_or_bytes"])
+    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5))
+    rows = [r for r in table.rows if r["table"] == "evaluation"]
+    left.bar(range(len(rows)), [table.number(r, "gcells_per_second") for r in rows], color=COLOURS[0])
+    for row in (r for r in table.rows if r["table"] == "copy"):
+        left.axhline(table.number(row, "gcells_per_second"), color="#D55E00", label="device copy of 1024 bytes per cell")
+        left.legend(frameon=False)
+    left.set_xticks(range(len(rows)), [r["name"] for r in rows], rotation=45, ha="right", fontsize=8)
+    left.set_ylabel("Gcells/s")
+    left.set_title(f"Evaluations, {rows[0]['cells'] if rows else 0} cells")
+    rows = [r for r in table.rows if r["table"] == "smoother"]
+    right.barh(range(len(rows)), [table.number(r, "evaluations_or_bytes") for r in rows], color=COLOURS[2])
+    right.set_yticks(range(len(rows)), [r["name"] for r in rows], fontsize=8)
+    right.invert_yaxis()
+    right.set_xlabel("evaluations")
+    right.set_title(f"One application, {rows[0]['cells'] if rows else 0} cells")
+    for axes in (left, right):
+        grid(axes)
+    return figure
+
+
 # file, picture, how
 PICTURES = [
     ("roofline.csv", "roofline.png", roofline),
@@ -253,6 +276,7 @@ PICTURES = [
     ("elasticity_forms.csv", "elasticity_forms.png", forms),
     ("precision_study.csv.history.csv", "precision_study.png", precision),
     ("energy.csv", "energy.png", energy),
+    ("hermite_operators.csv", "hermite_operators.png", hermite),
 ]
 
 

@@ -88,6 +88,7 @@ if [ $small -eq 1 ]; then
   run condition_numbers 16,8,4 --design-steps 0
   run repeatability 16,8,4 --runs 3
   run energy 64k
+  run hermite_operators
   run simp_protocols --small --output "$results/simp_protocols"
 else
   run roofline 16.8M
@@ -98,6 +99,7 @@ else
   run condition_numbers 64k 216k 512k --design-steps 120
   run repeatability 64k 216k
   run energy 1M
+  run hermite_operators --cells 4194304 --mesh 128
   limit=900 run simp_protocols --output "$results/simp_protocols"
 fi
 

@@ -52,12 +52,12 @@ template <class Cells, int corners>
 KOKKOS_FORCEINLINE_FUNCTION double sum_around(Cells const& cells, index_t const (&around)[corners], int m) {
   constexpr int dim = corners == 8 ? 3 : 2;
   double part[corners];
-  BRICKWORK_DEVICE_UNROLL
+  BRICKWORK_UNROLL_ALL
   for (int n = 0; n < corners; ++n)
     part[n] = around[n] >= 0 ? cells(around[n], hermite_local<dim>(corners - 1 - n, m)) : 0.0;
-  BRICKWORK_DEVICE_UNROLL
+  BRICKWORK_UNROLL_ALL
   for (int width = 1; width < corners; width *= 2) {
-    BRICKWORK_DEVICE_UNROLL
+    BRICKWORK_UNROLL_ALL
     for (int n = 0; n < corners; n += 2 * width) part[n] += part[n + width];
   }
   return part[0];
@@ -76,7 +76,7 @@ struct SumVertex {
     for (int m = 0; m < corners; ++m) {
       double sum = sum_around(cells, around, m);
       if (average) sum /= count;
-      BRICKWORK_DEVICE_UNROLL
+      BRICKWORK_UNROLL_ALL
       for (int n = 0; n < corners; ++n)
         if (around[n] >= 0) cells(around[n], hermite_local<Dim>(corners - 1 - n, m)) = sum;
     }

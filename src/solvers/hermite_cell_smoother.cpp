@@ -58,7 +58,7 @@ struct UpdateVertex {
       if ((mask >> m) & 1) continue;
       double sum = 0, value = 0;
       bool has_value = false;  // any copy will do
-      BRICKWORK_DEVICE_UNROLL
+      BRICKWORK_UNROLL_ALL
       for (int n = 0; n < corners; ++n) {
         if (around[n] < 0) continue;
         int const i = hermite_local<Dim>(corners - 1 - n, m);
@@ -69,7 +69,7 @@ struct UpdateVertex {
       double const correction = (keep == 0 ? 0.0 : keep * d(vertex, m)) + step * sum / (count * diagonal.value[m]);
       d(vertex, m) = correction;
       value += correction;
-      BRICKWORK_DEVICE_UNROLL
+      BRICKWORK_UNROLL_ALL
       for (int n = 0; n < corners; ++n)
         if (around[n] >= 0) u(around[n], hermite_local<Dim>(corners - 1 - n, m)) = value;
     }
@@ -184,18 +184,18 @@ struct SweepColor : PatchKernel<ExecutionSpace, Dim> {
     constexpr int corners = Base::corners;
     int const j = 2 * lane;
     double v[2][corners];
-    BRICKWORK_DEVICE_UNROLL
+    BRICKWORK_UNROLL_ALL
     for (int n = 0; n < corners; ++n) {
       double const* const from = this->u + around[n] * Base::unknowns + (j ^ Base::reflection(n));
       v[0][n] = from[0];
       v[1][n] = from[1];
     }
-    BRICKWORK_DEVICE_UNROLL
+    BRICKWORK_UNROLL_ALL
     for (int c = 0; c < 2; ++c) {
-      BRICKWORK_DEVICE_UNROLL
+      BRICKWORK_UNROLL_ALL
       for (int d = 0; d < Dim; ++d) {
         double const sign = ((j + c) >> 2 * d) & 1 ? -1.0 : 1.0;
-        BRICKWORK_DEVICE_UNROLL
+        BRICKWORK_UNROLL_ALL
         for (int n = 0; n < corners; ++n) {
           if ((n >> d) & 1) continue;
           double const below = v[c][n], above = v[c][n + (1 << d)];
@@ -203,26 +203,26 @@ struct SweepColor : PatchKernel<ExecutionSpace, Dim> {
           v[c][n + (1 << d)] = above - sign * below;
         }
       }
-      BRICKWORK_DEVICE_UNROLL
+      BRICKWORK_UNROLL_ALL
       for (int m = 0; m < corners; ++m) sum.v[m] -= this->rows[m * Base::unknowns + j + c] * v[c][m];
     }
     // The lanes whose unknowns are the vertex' own have its f besides.
     bool own = true;
     int pair = 0;
-    BRICKWORK_DEVICE_UNROLL
+    BRICKWORK_UNROLL_ALL
     for (int d = 0; d < Dim; ++d) {
       own = own && ((j >> (2 * d + 1)) & 1) == 0;
       if (d > 0) pair += ((j >> 2 * d) & 1) << (d - 1);
     }
     if (!own) return;
     double load[2] = {0, 0};
-    BRICKWORK_DEVICE_UNROLL
+    BRICKWORK_UNROLL_ALL
     for (int n = 0; n < corners; ++n) {
       double const* const from = this->f + around[n] * Base::unknowns + (j ^ Base::reflection(n));
       load[0] += from[0];
       load[1] += from[1];
     }
-    BRICKWORK_DEVICE_UNROLL
+    BRICKWORK_UNROLL_ALL
     for (int m = 0; m < corners; ++m)
       if (m / 2 == pair) sum.v[m] += load[m % 2];
   }
@@ -232,7 +232,7 @@ struct SweepColor : PatchKernel<ExecutionSpace, Dim> {
     constexpr int corners = Base::corners;
     int const n = lane / Base::vertex_pairs, pair = lane % Base::vertex_pairs;
     double correction[2] = {0, 0};
-    BRICKWORK_DEVICE_UNROLL
+    BRICKWORK_UNROLL_ALL
     for (int m = 0; m < corners; ++m)
       if (m / 2 == pair) correction[m % 2] = this->inverse_block[m] * residual.v[m];
     double* const to = this->u + around[n] * Base::unknowns + hermite_local<Dim>(corners - 1 - n, 2 * pair);
@@ -261,7 +261,7 @@ struct ControlColor : PatchKernel<ExecutionSpace, Dim> {
     if (!this->has_patch(team, patch)) return;
     index_t const* const around = &this->cells(patch, 0);
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, Base::lanes), [&](int lane) {
-      BRICKWORK_DEVICE_UNROLL
+      BRICKWORK_UNROLL_ALL
       for (int n = 0; n < Base::corners; ++n) {
         index_t const at = around[n] * Base::unknowns + 2 * lane;
         this->u[at] += this->omega * this->f[at];

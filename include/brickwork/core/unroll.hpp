@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loops that device code has to unroll, because the arrays they index live in registers. Free of Kokkos.
+// Loops to be unrolled whole, because the arrays that they index should live in registers. Free of Kokkos.
 #pragma once
 
-/// Before a loop of constant length: unrolled in device code, left to the compiler on the host.
-#if defined(__CUDA_ARCH__)
-#define BRICKWORK_DEVICE_UNROLL _Pragma("unroll")
+/// Before a loop of constant length, of 64 rounds at most.
+#if defined(__CUDACC__) || defined(__clang__)
+#define BRICKWORK_UNROLL_ALL _Pragma("unroll")
+#elif defined(__GNUC__)
+#define BRICKWORK_UNROLL_ALL _Pragma("GCC unroll 64")
 #else
-#define BRICKWORK_DEVICE_UNROLL
+#define BRICKWORK_UNROLL_ALL
 #endif

@@ -29,7 +29,7 @@ namespace brickwork {
 template <int Dim>
 constexpr int hermite_sector_slot(unsigned axes, int sector, int k) {
   int slot = 0;
-  BRICKWORK_DEVICE_UNROLL
+  BRICKWORK_UNROLL_ALL
   for (int d = 0; d < Dim; ++d) {
     if ((axes >> d) & 1) {
       slot += (2 * (sector & 1) + (k & 1)) << 2 * d;
@@ -65,10 +65,10 @@ HermiteSectors<Dim> hermite_sectors(std::vector<double> const& element, unsigned
 /// H u or H^T u over the given axes, in place: what kernels do in registers.
 template <int Dim, unsigned axes, bool transposed, class Value>
 constexpr void hermite_butterfly(Value* u) {
-  BRICKWORK_DEVICE_UNROLL
+  BRICKWORK_UNROLL_ALL
   for (int d = 0; d < Dim; ++d) {
     if (((axes >> d) & 1) == 0) continue;
-    BRICKWORK_DEVICE_UNROLL
+    BRICKWORK_UNROLL_ALL
     for (int i = 0; i < 1 << 2 * Dim; ++i) {
       if ((i >> (2 * d + 1)) & 1) continue;
       int const partner = i + (2 << 2 * d);

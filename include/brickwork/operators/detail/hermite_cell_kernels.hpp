@@ -34,6 +34,14 @@ inline constexpr int cell_block = 32;
 struct CellSource {
   double const* KOKKOS_RESTRICT from;
   KOKKOS_FORCEINLINE_FUNCTION Pack<double> operator()(int i) const { return load_pack(from + i * cell_block); }
+  /// The same values, which a compiler for devices has to read again: it would keep them all in registers otherwise.
+  KOKKOS_FORCEINLINE_FUNCTION CellSource again() const {
+    CellSource source = *this;
+#if defined(__CUDA_ARCH__)
+    asm volatile("" : "+l"(source.from));
+#endif
+    return source;
+  }
 };
 struct ProductSink {
   double* to;
@@ -57,12 +65,12 @@ struct TableProduct {
   template <class Source, class Sink>
   KOKKOS_FORCEINLINE_FUNCTION void operator()(Source const& load, Sink const& store) const {
     Pack<double> u[unknowns];
-    BRICKWORK_DEVICE_UNROLL
+    BRICKWORK_UNROLL_ALL
     for (int i = 0; i < unknowns; ++i) u[i] = load(i);
     for (int row = 0; row < unknowns; ++row) {
       double const* const a = table + row * unknowns;
       Pack<double> even = a[0] * u[0], odd = a[1] * u[1];
-      BRICKWORK_DEVICE_UNROLL
+      BRICKWORK_UNROLL_ALL
       for (int j = 2; j < unknowns; j += 2) {
         even += a[j] * u[j];
         odd += a[j + 1] * u[j + 1];
@@ -93,6 +101,16 @@ struct SectorCoefficients {
   }
 };
 
+/// Keeps a compiler for devices from mixing what comes before with what comes after: the sectors, each of which frees
+/// the registers of its operands.
+KOKKOS_FORCEINLINE_FUNCTION void in_order(Pack<double>& value) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("" : "+d"(value));
+#else
+  (void)value;
+#endif
+}
+
 template <int Dim, unsigned axes>
 struct EvenOdd {
   SectorCoefficients<Dim, axes> coefficients;
@@ -101,26 +119,31 @@ struct EvenOdd {
   KOKKOS_FORCEINLINE_FUNCTION void operator()(Source const& load, Sink const& store) const {
     using Sectors = SectorCoefficients<Dim, axes>;
     Pack<double> u[Sectors::unknowns];
-    BRICKWORK_DEVICE_UNROLL
+    BRICKWORK_UNROLL_ALL
     for (int i = 0; i < Sectors::unknowns; ++i) u[i] = load(i);
     hermite_butterfly<Dim, axes, false>(u);
-    BRICKWORK_DEVICE_UNROLL
+    BRICKWORK_UNROLL_ALL
     for (int s = 0; s < Sectors::count; ++s) {
       Pack<double> sum[Sectors::size];
-      BRICKWORK_DEVICE_UNROLL
+      BRICKWORK_UNROLL_ALL
+      for (int j = 0; j < Sectors::size; ++j) in_order(u[hermite_sector_slot<Dim>(axes, s, j)]);
+      BRICKWORK_UNROLL_ALL
       for (int j = 0; j < Sectors::size; ++j) {
         Pack<double> const in = u[hermite_sector_slot<Dim>(axes, s, j)];
-        BRICKWORK_DEVICE_UNROLL
+        BRICKWORK_UNROLL_ALL
         for (int i = 0; i < Sectors::size; ++i) {
           double const a = coefficients.value[s][triangle(i, j)];
           sum[i] = j == 0 ? a * in : sum[i] + a * in;
         }
       }
-      BRICKWORK_DEVICE_UNROLL
-      for (int i = 0; i < Sectors::size; ++i) u[hermite_sector_slot<Dim>(axes, s, i)] = sum[i];
+      BRICKWORK_UNROLL_ALL
+      for (int i = 0; i < Sectors::size; ++i) {
+        in_order(sum[i]);
+        u[hermite_sector_slot<Dim>(axes, s, i)] = sum[i];
+      }
     }
     hermite_butterfly<Dim, axes, true>(u);
-    BRICKWORK_DEVICE_UNROLL
+    BRICKWORK_UNROLL_ALL
     for (int i = 0; i < Sectors::unknowns; ++i) store(i, u[i]);
   }
 };
@@ -133,20 +156,20 @@ struct Dense {
   KOKKOS_FORCEINLINE_FUNCTION void operator()(Source const& load, Sink const& store) const {
     constexpr int unknowns = 1 << 2 * Dim, rows = 4;
     Pack<double> u[unknowns];
-    BRICKWORK_DEVICE_UNROLL
+    BRICKWORK_UNROLL_ALL
     for (int i = 0; i < unknowns; ++i) u[i] = load(i);
-    BRICKWORK_DEVICE_UNROLL
+    BRICKWORK_UNROLL_ALL
     for (int first = 0; first < unknowns; first += rows) {
       Pack<double> sum[rows];
-      BRICKWORK_DEVICE_UNROLL
+      BRICKWORK_UNROLL_ALL
       for (int j = 0; j < unknowns; ++j) {
-        BRICKWORK_DEVICE_UNROLL
+        BRICKWORK_UNROLL_ALL
         for (int r = 0; r < rows; ++r) {
           double const a = coefficients.value[0][triangle(first + r, j)];
           sum[r] = j == 0 ? a * u[j] : sum[r] + a * u[j];
         }
       }
-      BRICKWORK_DEVICE_UNROLL
+      BRICKWORK_UNROLL_ALL
       for (int r = 0; r < rows; ++r) store(first + r, sum[r]);
     }
   }
@@ -172,19 +195,45 @@ struct Diagonalized {
   /// F or F^T of one axis on a plane's values.
   template <bool transposed>
   KOKKOS_FORCEINLINE_FUNCTION static void contract(double const (&f)[4][4], int axis, Pack<double> (&p)[plane]) {
-    BRICKWORK_DEVICE_UNROLL
+    BRICKWORK_UNROLL_ALL
     for (int first = 0; first < plane; ++first) {
       int const stride = 1 << 2 * axis;
       if ((first / stride) % 4 != 0) continue;
       Pack<double> in[4];
-      BRICKWORK_DEVICE_UNROLL
+      BRICKWORK_UNROLL_ALL
       for (int j = 0; j < 4; ++j) in[j] = p[first + j * stride];
-      BRICKWORK_DEVICE_UNROLL
+      BRICKWORK_UNROLL_ALL
       for (int i = 0; i < 4; ++i) {
         Pack<double> sum = (transposed ? f[0][i] : f[i][0]) * in[0];
-        BRICKWORK_DEVICE_UNROLL
+        BRICKWORK_UNROLL_ALL
         for (int j = 1; j < 4; ++j) sum += (transposed ? f[j][i] : f[i][j]) * in[j];
         p[first + i * stride] = sum;
+      }
+    }
+  }
+
+  template <int part, class Source>
+  KOKKOS_FORCEINLINE_FUNCTION void add_part(Source const& load, Pack<double> (&w)[unknowns]) const {
+    for (int layer = 0; layer < 4; ++layer) {  // not unrolled: the body is long
+      auto const& last = transform[part][Dim - 1][layer];
+      auto const values = load.again();
+      Pack<double> p[plane];
+      BRICKWORK_UNROLL_ALL
+      for (int i = 0; i < plane; ++i) {
+        p[i] = last[0] * values(i);
+        BRICKWORK_UNROLL_ALL
+        for (int j = 1; j < 4; ++j) p[i] += last[j] * values(i + j * plane);
+      }
+      BRICKWORK_UNROLL_ALL
+      for (int axis = 0; axis < Dim - 1; ++axis) contract<false>(transform[part][axis], axis, p);
+      BRICKWORK_UNROLL_ALL
+      for (int i = 0; i < plane; ++i) p[i] *= diagonal[part][layer * plane + i];
+      BRICKWORK_UNROLL_ALL
+      for (int axis = 0; axis < Dim - 1; ++axis) contract<true>(transform[part][axis], axis, p);
+      BRICKWORK_UNROLL_ALL
+      for (int j = 0; j < 4; ++j) {
+        BRICKWORK_UNROLL_ALL
+        for (int i = 0; i < plane; ++i) w[i + j * plane] += last[j] * p[i];
       }
     }
   }
@@ -192,31 +241,11 @@ struct Diagonalized {
   template <class Source, class Sink>
   KOKKOS_FORCEINLINE_FUNCTION void operator()(Source const& load, Sink const& store) const {
     Pack<double> w[unknowns];
-    BRICKWORK_DEVICE_UNROLL
+    BRICKWORK_UNROLL_ALL
     for (int i = 0; i < unknowns; ++i) w[i] = Pack<double>{};
-    for (int part_and_layer = 0; part_and_layer < 8; ++part_and_layer) {  // not unrolled: the body is long
-      int const part = part_and_layer / 4, layer = part_and_layer % 4;
-      auto const& last = transform[part][Dim - 1][layer];
-      Pack<double> p[plane];
-      BRICKWORK_DEVICE_UNROLL
-      for (int i = 0; i < plane; ++i) {
-        p[i] = last[0] * load(i);
-        BRICKWORK_DEVICE_UNROLL
-        for (int j = 1; j < 4; ++j) p[i] += last[j] * load(i + j * plane);
-      }
-      BRICKWORK_DEVICE_UNROLL
-      for (int axis = 0; axis < Dim - 1; ++axis) contract<false>(transform[part][axis], axis, p);
-      BRICKWORK_DEVICE_UNROLL
-      for (int i = 0; i < plane; ++i) p[i] *= diagonal[part][layer * plane + i];
-      BRICKWORK_DEVICE_UNROLL
-      for (int axis = 0; axis < Dim - 1; ++axis) contract<true>(transform[part][axis], axis, p);
-      BRICKWORK_DEVICE_UNROLL
-      for (int j = 0; j < 4; ++j) {
-        BRICKWORK_DEVICE_UNROLL
-        for (int i = 0; i < plane; ++i) w[i + j * plane] += last[j] * p[i];
-      }
-    }
-    BRICKWORK_DEVICE_UNROLL
+    add_part<0>(load, w);
+    add_part<1>(load, w);
+    BRICKWORK_UNROLL_ALL
     for (int i = 0; i < unknowns; ++i) store(i, w[i]);
   }
 };

@@ -70,14 +70,14 @@ KOKKOS_FORCEINLINE_FUNCTION void exchange_parities(double& lower, double& upper,
 template <int Dim, bool transposed>
 KOKKOS_FORCEINLINE_FUNCTION void lane_butterfly(double (&u)[TensorSectors<Dim>::values], int quarter) {
   constexpr int values = TensorSectors<Dim>::values;
-  BRICKWORK_DEVICE_UNROLL
+  BRICKWORK_UNROLL_ALL
   for (int v = 0; v < values; ++v)
     if ((v & 2) == 0) exchange_parities(u[v], u[v + 2], v & 1, transposed);
   if constexpr (Dim == 3) {
-    BRICKWORK_DEVICE_UNROLL
+    BRICKWORK_UNROLL_ALL
     for (int d = 1; d < 3; ++d) {
       bool const derivative = (quarter >> (d - 1)) & 1;
-      BRICKWORK_DEVICE_UNROLL
+      BRICKWORK_UNROLL_ALL
       for (int v = 0; v < values; ++v)
         if ((v & (2 << d)) == 0) exchange_parities(u[v], u[v + (2 << d)], derivative, transposed);
     }
@@ -97,24 +97,24 @@ struct TensorKernel {
 #if defined(__CUDA_ARCH__)
     int const lane = static_cast<int>(index % 32), row = lane / 4, quarter = lane % 4;
     double b[Sectors::count][2];
-    BRICKWORK_DEVICE_UNROLL
+    BRICKWORK_UNROLL_ALL
     for (int s = 0; s < Sectors::count; ++s) {
-      BRICKWORK_DEVICE_UNROLL
+      BRICKWORK_UNROLL_ALL
       for (int t = 0; t < 2; ++t) b[s][t] = blocks[64 * s + 8 * row + 2 * quarter + t];
     }
     for (int half = 0; half < 2; ++half) {
       index_t const first = index / 32 * cell_block * (1 << 2 * Dim) + 16 * half + 2 * row;
       double x[2][Sectors::values];
-      BRICKWORK_DEVICE_UNROLL
+      BRICKWORK_UNROLL_ALL
       for (int v = 0; v < Sectors::values; ++v) {
         auto const pair = *reinterpret_cast<double2 const*>(u + first + cell_block * Sectors::unknown(quarter, v));
         x[0][v] = pair.x;
         x[1][v] = pair.y;
       }
-      BRICKWORK_DEVICE_UNROLL
+      BRICKWORK_UNROLL_ALL
       for (int c = 0; c < 2; ++c) {
         lane_butterfly<Dim, false>(x[c], quarter);
-        BRICKWORK_DEVICE_UNROLL
+        BRICKWORK_UNROLL_ALL
         for (int s = 0; s < Sectors::count; ++s) {
           // Parity p_x of the sector is bit 1 of the place, the others follow it.
           int const place = (s & 1) * 2 + (s >> 1) * 4;
@@ -126,7 +126,7 @@ struct TensorKernel {
         }
         lane_butterfly<Dim, true>(x[c], quarter);
       }
-      BRICKWORK_DEVICE_UNROLL
+      BRICKWORK_UNROLL_ALL
       for (int v = 0; v < Sectors::values; ++v) {
         index_t const at = first + cell_block * Sectors::unknown(quarter, v);
         double2 pair = make_double2(x[0][v], x[1][v]);
@@ -148,7 +148,7 @@ template <int Dim>
 void launch_tensor_cores(Kokkos::Cuda const& space, double const* sectors, index_t blocks, double const* u,
                          double const* f, double* w) {
   char const* const label = "brickwork::HermiteCellOperator::apply::tensor_core";
-  using Policy = Kokkos::RangePolicy<Kokkos::Cuda, Kokkos::IndexType<index_t>, Kokkos::LaunchBounds<128, 4>>;
+  using Policy = Kokkos::RangePolicy<Kokkos::Cuda, Kokkos::IndexType<index_t>, Kokkos::LaunchBounds<128, 3>>;
   Policy const policy(space, index_t(0), 32 * blocks);
   if (f == nullptr) {
     Kokkos::parallel_for(label, policy, TensorKernel<Dim, false>{sectors, u, f, w});
