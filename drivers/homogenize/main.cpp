@@ -28,8 +28,12 @@ namespace {
 void keep_input(std::string const& file, std::string const& directory, bool force) {
   std::error_code error;
   if (!force || file.empty() || !std::filesystem::exists(directory, error)) return;
-  BRICKWORK_REQUIRE(!std::filesystem::equivalent(std::filesystem::absolute(file).parent_path(), directory, error), "'",
-                    file, "' lies in the output directory '", directory,
+  auto const parent = std::filesystem::absolute(file).parent_path();
+  bool inside = false;  // also a frame, one folder below
+  for (auto const& folder : {parent, parent.parent_path()}) {
+    inside = inside || std::filesystem::equivalent(folder, directory, error);
+  }
+  BRICKWORK_REQUIRE(!inside, "'", file, "' lies in the output directory '", directory,
                     "', whose results --force removes; choose another with --output");
 }
 
@@ -43,6 +47,7 @@ int tensor(HomogenizeOptions const& options, char* program) {
   keep_input(config.image.file, config.output.directory, options.force);
   VoxelImage image;
   if (!config.image.file.empty()) image = read_image(config.image);
+  if (config.problem.materials.empty()) densities_from_bytes(image);
   return run_with_kokkos(program, config.threads, config.device,
                          [&] { return run_tensor(config, std::move(image), options.force); });
 }
@@ -51,13 +56,16 @@ std::vector<float> read_start(HomogenizeProblem const& problem) {
   if (problem.start != "file") return {};
   ImageSource source;
   source.file = problem.start_file;
+  source.step = problem.start_step;
   // A surface has no cells of its own.
   bool const is_surface = std::filesystem::path(source.file).extension() == ".stl";
   if (is_surface || !problem.resample_start) source.cells = problem.cell.cells;
   VoxelImage image = read_image(source);
+  densities_from_bytes(image);
   for (std::size_t cell = 0; cell < image.values.size(); ++cell) {
     BRICKWORK_REQUIRE(image.values[cell] >= 0 && image.values[cell] <= 1, "start.file '", problem.start_file,
-                      "': value ", image.values[cell], " of cell ", cell, " (x fastest); densities lie in [0, 1]");
+                      "': value ", image.values[cell], " of cell ", cell,
+                      " (x fastest); densities lie in [0, 1], or are bytes in a field 'density'");
   }
   return resample_cells(std::move(image.values), image.cells, problem.cell.cells);
 }

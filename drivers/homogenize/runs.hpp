@@ -25,6 +25,7 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 inline VoxelImage read_image(ImageSource const& source) {
   VoxelImageOptions options;
   options.field = source.field;
+  options.step = source.step;
   options.cells = source.cells;
   options.type = source.type;
   options.big_endian = source.big_endian;

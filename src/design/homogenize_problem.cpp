@@ -302,8 +302,9 @@ double image_moduli(TensorProblem const& problem, Index3 const& cells, std::vect
   if (problem.materials.empty()) {
     for (std::size_t e = 0; e < values.size(); ++e) {
       double density = values[e];
-      BRICKWORK_REQUIRE(density >= 0 && density <= 1, "image: ", cell_name(cells, e), " has the value ", density,
-                        "; a density must lie in [0, 1] (labels need [[material]] entries)");
+      BRICKWORK_REQUIRE(
+          density >= 0 && density <= 1, "image: ", cell_name(cells, e), " has the value ", density,
+          "; a density must lie in [0, 1], or be a byte of a field 'density' (labels need [[material]] entries)");
       if (problem.threshold) density = density >= *problem.threshold ? 1 : 0;
       sum += density;
       largest = std::max(largest, density);

@@ -231,15 +231,27 @@ void read_design(Section const& root, HomogenizeProblem& problem, Locations& loc
   remember(locations, section, "design", keys);
 }
 
+bool is_series(std::string const& file) { return std::filesystem::path(file).extension() == ".series"; }
+
+void read_series_step(Section const& section, std::string const& file, std::optional<index_t>& step) {
+  index_t number = 0;
+  if (!section.get_integer("step", number)) return;
+  if (!is_series(file)) {
+    section.fail("step", "belongs to a series (density.vtkhdf.series), not to '" + file + "'");
+  }
+  step = number;
+}
+
 void read_start(Section const& root, HomogenizeProblem& problem, Locations& locations) {
   toml::table const* table = root.table("start");
   if (table == nullptr) return;
-  std::vector<std::string> const keys = {"density", "file", "resample", "seed", "waves", "periods"};
+  std::vector<std::string> const keys = {"density", "file", "step", "resample", "seed", "waves", "periods"};
   Section const section(*table, "[start]", keys);
   if (section.get("file", problem.start_file)) problem.start = "file";
   std::vector<std::string> known = start_density_names();
   known.emplace_back("file");
   section.choose("density", words(known), problem.start);
+  read_series_step(section, problem.start_file, problem.start_step);
   section.get("resample", problem.resample_start);
   std::int64_t seed = static_cast<std::int64_t>(problem.seed);
   section.get_integer("seed", seed);
@@ -370,10 +382,11 @@ void read_image(Section const& root, ImageSource& image, std::string const& argu
   bool is_surface = false;
   if (toml::table const* table = root.table("image")) {
     Section const section(*table, "[image]",
-                          {"file", "field", "cells", "type", "big_endian", "header_bytes", "box", "surface", "fraction",
-                           "periods", "sheet"});
+                          {"file", "step", "field", "cells", "type", "big_endian", "header_bytes", "box", "surface",
+                           "fraction", "periods", "sheet"});
     location = section.location();
     section.get("file", image.file);
+    read_series_step(section, argument.empty() ? image.file : argument, image.step);
     section.get("field", image.field);
     section.get("cells", image.cells);
     check_cells(section, "cells", image.cells);
@@ -550,6 +563,7 @@ std::string to_toml(HomogenizeConfig const& config) {
   t += "\n[start]\ndensity = \"" + p.start + "\"\n";
   if (p.start == "file") {
     t += "file = " + json_string(p.start_file) + "\nresample = " + toml_boolean(p.resample_start) + "\n";
+    if (p.start_step) t += "step = " + std::to_string(*p.start_step) + "\n";
   }
   t += "seed = " + std::to_string(p.seed) + "\nwaves = " + std::to_string(p.start_waves) +
        "\nperiods = " + std::to_string(p.start_periods) + "\n";
@@ -566,6 +580,7 @@ std::string to_toml(TensorConfig const& config) {
   std::string t = "# Resolved configuration of a brickwork-homogenize tensor run; reading it gives the same run.\n";
   t += "name = " + json_string(p.name) + "\n\n[image]\n";
   if (!image.file.empty()) t += "file = " + json_string(image.file) + "\n";
+  if (image.step) t += "step = " + std::to_string(*image.step) + "\n";
   if (!image.field.empty()) t += "field = " + json_string(image.field) + "\n";
   if (image.cells != Index3{}) t += "cells = " + toml_list(image.cells) + "\n";
   if (!image.type.empty()) {

@@ -15,7 +15,8 @@ HomogenizeOptions parse_homogenize_options(int argc, char const* const* argv, st
   app.require_subcommand(1);
 
   CLI::App* tensor = app.add_subcommand("tensor", "elasticity tensor of a given cell");
-  tensor->add_option("image", options.image, "image of the cell (.vti, .vtkhdf, .npy, .raw, .stl)")->type_name("IMAGE");
+  tensor->add_option("image", options.image, "image of the cell (.vti, .vtkhdf, .series, .npy, .raw, .stl)")
+      ->type_name("IMAGE");
   tensor->add_option("--config", options.config, "materials, raw layout, solver (TOML)")->type_name("CONFIG.toml");
   detail::CommonArguments tensor_arguments;
   tensor_arguments.add_to(*tensor, "image.cells");

@@ -2,6 +2,7 @@
 // The readers behind read_voxel_image(), one per format. Private to src/io.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,10 @@ namespace brickwork::detail {
 VoxelImage read_vti_image(std::string const& path, VoxelImageOptions const& options);
 VoxelImage read_vtkhdf_image(std::string const& path, VoxelImageOptions const& options);
 VoxelImage read_stl_image(std::string const& path, VoxelImageOptions const& options);
+
+/// The path of a file that a series lists: of `step`, else the last.
+/// \throws InputError naming the steps there are where `step` is none of them
+std::string frame_of_series(std::string const& path, std::optional<index_t> step);
 
 /// A field that a VTK file offers.
 struct OfferedField {

@@ -120,6 +120,7 @@ VoxelImage read_npy_image(std::string const& path, VoxelImageOptions const& opti
     file.fail("its array has " + std::to_string(header.shape.size()) + " axes; 3 are needed, (nz, ny, nx)");
   }
   VoxelImage image;
+  image.is_uint8 = header.type == ScalarType::uint8;
   image.cells = {header.shape[2], header.shape[1], header.shape[0]};
   index_t const count = cell_count(path, image.cells);
   require_size(path, image.cells, options.cells);
@@ -160,6 +161,7 @@ VoxelImage read_raw_image(std::string const& path, VoxelImageOptions const& opti
   BRICKWORK_REQUIRE(options.header_bytes >= 0, "'", path, "': ", options.header_bytes,
                     " bytes to skip must not be negative");
   VoxelImage image;
+  image.is_uint8 = *type == ScalarType::uint8;
   image.cells = options.cells;
   index_t const count = cell_count(path, image.cells);
   InputFile file(path);
@@ -193,6 +195,15 @@ void require_finite(std::string const& path, VoxelImage const& image) {
 
 }  // namespace detail
 
+bool densities_from_bytes(VoxelImage& image) {
+  auto const beyond = [](float value) { return value > 1; };
+  if (!image.is_uint8 || image.field != "density" || std::none_of(image.values.begin(), image.values.end(), beyond)) {
+    return false;
+  }
+  for (float& value : image.values) value /= 255;
+  return true;
+}
+
 bool voxel_image_inflates() { return BRICKWORK_HAS_ZLIB(); }
 
 VoxelImage read_voxel_image(std::string const& path, VoxelImageOptions const& options) {
@@ -201,6 +212,12 @@ VoxelImage read_voxel_image(std::string const& path, VoxelImageOptions const& op
   std::size_t const dot = path.find_last_of("./\\");
   std::string extension = dot == std::string::npos || path[dot] != '.' ? "" : path.substr(dot);
   for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (extension == ".series") {
+    VoxelImageOptions frame = options;
+    frame.step.reset();
+    return read_voxel_image(detail::frame_of_series(path, options.step), frame);
+  }
+  BRICKWORK_REQUIRE(!options.step, "'", path, "': step ", *options.step, " is asked for, but this is no .series");
   auto const read = [&]() -> VoxelImage {
     if (extension == ".vti") return detail::read_vti_image(path, options);
     if (extension == ".vtkhdf") return detail::read_vtkhdf_image(path, options);
@@ -208,7 +225,7 @@ VoxelImage read_voxel_image(std::string const& path, VoxelImageOptions const& op
     if (extension == ".raw" || extension == ".bin") return detail::read_raw_image(path, options);
     if (extension == ".stl") return detail::read_stl_image(path, options);
     throw InputError("cannot read '" + path + "': extension '" + extension +
-                     "' must be .vti, .vtkhdf, .npy, .raw, .bin or .stl");
+                     "' must be .vti, .vtkhdf, .series, .npy, .raw, .bin or .stl");
   };
   try {
     VoxelImage image = read();

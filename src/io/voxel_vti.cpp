@@ -336,6 +336,8 @@ VoxelImage read_vti_image(std::string const& path, VoxelImageOptions const& opti
       arrays[choose_field(path, fields, options.field, header.active_cell_scalar, header.active_point_scalar)];
 
   VoxelImage image;
+  image.field = chosen.field.name;
+  image.is_uint8 = scalar_type(chosen.type) == ScalarType::uint8;
   bool const cell_data = chosen.field.cell_data;
   image.cells = header.whole.samples(cell_data);
   image.has_geometry = true;

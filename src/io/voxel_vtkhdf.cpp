@@ -115,6 +115,7 @@ VoxelImage read(std::string const& path, VoxelImageOptions const& options, std::
   OfferedField const field = fields[choose_field(path, fields, options.field, active[0], active[1])];
 
   VoxelImage image;
+  image.field = field.name;
   image.has_geometry = true;
   Index3 samples{};
   std::vector<double> const cells = read_numbers(root, vtkhdf_cells_attribute, 3, failure);
@@ -137,6 +138,7 @@ VoxelImage read(std::string const& path, VoxelImageOptions const& options, std::
   Hdf5Handle const value_type(H5Dget_type(set), H5Tclose, failure);
   H5T_class_t const kind = H5Tget_class(value_type);
   if (kind != H5T_INTEGER && kind != H5T_FLOAT) readable.fail("field '" + field.name + "' holds no numbers");
+  image.is_uint8 = kind == H5T_INTEGER && H5Tget_size(value_type) == 1 && H5Tget_sign(value_type) == H5T_SGN_NONE;
   std::vector<hsize_t> const dims = dimensions(set, failure);
   std::size_t const lead = dims.size() == 4 ? 1 : 0;
   std::vector<hsize_t> start(dims.size(), 0), run(dims.size(), 1);

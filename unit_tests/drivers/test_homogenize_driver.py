@@ -292,6 +292,33 @@ def design_from_a_file_and_resampled(bench):
 
 
 @case
+def densities_of_another_run(bench):
+    """Bytes and the series are understood as densities: image or start, the last step or one that is named."""
+    output = design(bench, SMALL + "[output]\nevery = 2\nfloat_type = \"uint8\"\n")
+    exact = tensor_csv(output)
+    names = ["density.vti", "density.vtkhdf.series"]
+    if not os.path.exists(os.path.join(output, names[1])):
+        names.pop()
+    for name in names:
+        path = os.path.join(output, name)
+        c = tensor_csv(tensor(bench, path, "--set", "solver.tolerance=1e-5"))
+        # Rounded to a 255th each.
+        check(all(abs(a - b) <= 0.03 * exact[0][0] for one, two in zip(exact, c) for a, b in zip(one, two)), [exact, c])
+        again = design(bench, SMALL, "--set", 'start.file="%s"' % path)
+        check(close(-float(history(again)[0]["objective"]), summary(output)["bulk_voigt"], 0.03), name)
+    if len(names) == 1:
+        return
+    second = design(bench, SMALL, "--set", 'start.file="%s"' % path, "--set", "start.step=2")
+    check(close(-float(history(second)[0]["objective"]), -float(history(output)[2]["objective"]), 0.03), "step 2")
+    refused(bench, "tensor", [path, "--set", "image.step=3"], "no step 3; it has 2, 4")
+    refused(bench, "design", [bench.config(SMALL), "--set", 'start.file="%s"' % path, "--set", "start.step=9"],
+            "no step 9; it has 2, 4")
+    frame = os.path.join(output, "density_frames", "density_0002.vtkhdf")
+    run = bench.run(command(bench, "tensor", frame, "--force", output=output))
+    bench.one_line(run, 2, [frame, "--force removes"])
+
+
+@case
 def expression_equals_the_named_objective(bench):
     named = design(bench, SMALL)
     written = design(bench, SMALL + '[objective]\nexpression = "-(C11+C22+C33+2*(C12+C13+C23))/9"\n')

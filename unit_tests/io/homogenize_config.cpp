@@ -310,6 +310,19 @@ TEST_CASE("a tensor run of densities") {
   CHECK(other.problem.cell.cells == Index3{4, 5, 6});
 }
 
+TEST_CASE("a step belongs to a series") {
+  TensorConfig const config = tensor("run/density.vtkhdf.series", "[image]\nstep = 20\n");
+  CHECK(config.image.step == 20);
+  CHECK(contains(to_toml(config), "step = 20\n"));
+  CHECK(to_toml(tensor("", to_toml(config))) == to_toml(config));
+  CHECK(contains(tensor_error("run/density.vti", "[image]\nstep = 20\n"), "file.toml:2: 'step' in [image]"));
+  HomogenizeConfig const design = parse("[start]\nfile = \"run/density.vtkhdf.series\"\nstep = 7\n");
+  CHECK(design.problem.start_step == 7);
+  CHECK(to_toml(parse(to_toml(design))) == to_toml(design));
+  CHECK(contains(error_of("[start]\nfile = \"density.npy\"\nstep = 7\n"), "not to 'density.npy'"));
+  CHECK(contains(error_of("[start]\nstep = 7\n"), "file.toml:2: 'step' in [start]"));
+}
+
 TEST_CASE("a tensor run of labels, raw files and surfaces") {
   std::string const text =
       "[image]\nfile = \"x.raw\"\ncells = [4, 5, 6]\ntype = \"uint16\"\nbig_endian = true\nheader_bytes = 32\n"

@@ -4,6 +4,7 @@
 #include "brickwork/io/voxel_image.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -151,6 +152,99 @@ TEST_CASE("what the image writers leave is read back") {
       }
     }
   }
+}
+
+TEST_CASE("densities written as bytes are densities again, other bytes stay what they are") {
+  TemporaryDirectory const directory;
+  Index3 const n{3, 2, 1};
+  std::vector<float> const density{0, 0.001f, 0.25f, 0.5f, 0.998f, 1};
+  std::vector<std::uint8_t> const bytes = quantize_density(density.data(), 6);
+  std::vector<std::uint8_t> const mask{0, 1, 1, 0, 0, 1};
+  ImageGeometry const geometry{n, {0, 0, 0}, {1, 1, 1}};
+  std::vector<std::string> names{"a.vti"};
+  if (vtkhdf_available()) names.push_back("a.vtkhdf");
+  auto const read = [&](std::string const& name, ImageField const& field) {
+    if (name == "a.vti") write_vti(directory.file(name), geometry, {field});
+    if (name == "a.vtkhdf") write_vtkhdf(directory.file(name), geometry, {field});
+    if (name == "a.npy") write_npy(directory.file(name), geometry, field);
+    return read_voxel_image(directory.file(name));
+  };
+  for (std::string const& name : names) {
+    INFO(name);
+    VoxelImage image = read(name, ImageField("density", bytes.data(), 6));
+    CHECK(image.field == "density");
+    CHECK(image.is_uint8);
+    REQUIRE(densities_from_bytes(image));
+    for (std::size_t cell = 0; cell < 6; ++cell)
+      CHECK(std::abs(image.values[cell] - density[cell]) <= 0.5f / 255 + 1e-7f);
+    CHECK(image.values[5] == 1);
+    // Zeros and ones are densities as they are; labels are no densities; floats never were bytes.
+    image = read(name, ImageField("density", mask.data(), 6));
+    CHECK(!densities_from_bytes(image));
+    CHECK(image.values == std::vector<float>(mask.begin(), mask.end()));
+    image = read(name, ImageField("label", bytes.data(), 6));
+    CHECK(!densities_from_bytes(image));
+    CHECK(image.values[5] == 255);
+    std::vector<float> const wrong{0, 255, 3, 4, 5, 6};
+    image = read(name, ImageField("density", wrong.data(), 6));
+    CHECK(!image.is_uint8);
+    CHECK(!densities_from_bytes(image));
+  }
+  VoxelImage image = read("a.npy", ImageField("density", bytes.data(), 6));
+  CHECK(image.is_uint8);
+  CHECK(image.field.empty());  // a name is lost in .npy, so nothing says what the bytes are
+  CHECK(!densities_from_bytes(image));
+}
+
+TEST_CASE("a series gives its last file, or that of a step") {
+  TemporaryDirectory const directory;
+  auto const write = [&](std::string const& name, float value) {
+    std::vector<float> const values(6, value);
+    write_vti(directory.file(name), {small, {0, 0, 0}, {1, 1, 1}}, {ImageField("density", values.data(), 6)});
+  };
+  write("a_0002.vti", 2);
+  write("b \"c\".vti", 5);
+  std::string const path = directory.file("a.vti.series");
+  write_file(path, R"({"file-series-version": "1.0", "files": [
+      {"name": "a_0002.vti", "time": 2}, {"time": 5.0, "extra": [{"x": "}"}], "name": "b \"c\".vti"}]})");
+  VoxelImageOptions options;
+  CHECK(read_voxel_image(path).values == std::vector<float>(6, 5));
+  options.step = 2;
+  CHECK(read_voxel_image(path, options).values == std::vector<float>(6, 2));
+  options.step = 3;
+  CHECK(contains(error_of(path, options), "a.vti.series': it has no step 3; it has 2, 5"));
+  CHECK(contains(error_of(directory.file("a_0002.vti"), options), "step 3 is asked for, but this is no .series"));
+  // Without times, files count from 0.
+  write_file(path, R"({"files": [{"name": "b \"c\".vti"}, {"name": "a_0002.vti"}]})");
+  options.step = 0;
+  CHECK(read_voxel_image(path, options).values == std::vector<float>(6, 5));
+  CHECK(read_voxel_image(path).values == std::vector<float>(6, 2));
+
+  std::pair<char const*, char const*> const refused[] = {
+      {"", "no series of files"},
+      {"<xml/>", "no series of files"},
+      {"{\"files\": []}", "lists no files"},
+      {"{\"files\": [{\"name\": \"a.vti", "ends inside a string"},
+      {"{\"files\": [{\"name\": \"gone.vti\", \"time\": 1}]}", "gone.vti"},
+      {"{\"files\": [{\"name\": \"a_0002.vti\", \"time\": \"late\"}]}", "the time 'late'"},
+      {"{\"files\": [{\"name\": \"a.vti.series\", \"time\": 1}]}", "a series itself"}};
+  for (auto const& [text, reason] : refused) {
+    INFO(text);
+    write_file(path, text);
+    CHECK(contains(error_of(path), reason));
+  }
+  if (!vtkhdf_available()) return;
+  VtkHdfSeries series(directory.file("."), "density", {small, {0, 0, 0}, {1, 1, 1}});
+  for (int step : {10, 20, 30, 40, 50, 60, 70, 80, 90, 100}) {
+    std::vector<float> const values(6, static_cast<float>(step));
+    series.append(step, {ImageField("density", values.data(), 6)});
+  }
+  std::string const written = directory.file("density.vtkhdf.series");
+  options.step = 20;
+  CHECK(read_voxel_image(written, options).values == std::vector<float>(6, 20));
+  CHECK(read_voxel_image(written).values == std::vector<float>(6, 100));
+  options.step = 25;
+  CHECK(contains(error_of(written, options), "no step 25; it has 10, 20, 30, 40, ..., 70, 80, 90, 100"));
 }
 
 TEST_CASE("a field is found by its name, by being the only one, or as the active scalar") {

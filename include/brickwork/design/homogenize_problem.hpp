@@ -84,7 +84,8 @@ struct HomogenizeProblem {
   std::string symmetry = "reflect6";  ///< a name of cell_symmetry_names()
   std::string start = "randc";        ///< a name of start_density_names(), or "file"
   std::string start_file;
-  bool resample_start = false;  ///< else a start file of another size is an error
+  std::optional<index_t> start_step;  ///< of a series; none: its last
+  bool resample_start = false;        ///< else a start file of another size is an error
   std::uint64_t seed = 1;
   int start_waves = 3;
   int start_periods = 1;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,8 @@ struct HomogenizeConfig {
 
 /// Where the cell of a tensor run comes from: a file, or a triply periodic minimal surface.
 struct ImageSource {
-  std::string file;               ///< .vti, .vtkhdf, .npy, .raw or .stl; empty: `surface`
+  std::string file;               ///< .vti, .vtkhdf, .series, .npy, .raw or .stl; empty: `surface`
+  std::optional<index_t> step;    ///< of a series; none: its last
   std::string field;              ///< of a file that holds several; empty: the only or active one
   Index3 cells{};                 ///< needed for raw, STL and surfaces; else zero, or what the image must have
   std::string type;               ///< of raw values: uint8 .. int64, float32, float64
