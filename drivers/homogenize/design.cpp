@@ -145,7 +145,11 @@ int run(HomogenizeConfig const& config, std::vector<float> const& start, bool fo
   directory.write_summary(to_json(summary));
   files.frame(std::max(row.step, files.last_step() + 1), shown);
   files.last(shown);
-  write_cell(output, directory, files.geometry(), density(FieldType::float32));
+  std::string const no_surface = write_cell(output, directory, files.geometry(), density(FieldType::float32));
+  if (!no_surface.empty()) {
+    summary.warnings.push_back(no_surface);
+    directory.write_summary(to_json(summary));
+  }
 
   char text[256];
   std::snprintf(text, sizeof text, "%s after %d steps: objective %.6g, volume %.4f, grayness %.2e, %.1f s, results in ",

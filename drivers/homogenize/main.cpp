@@ -10,6 +10,8 @@
 //   brickwork-homogenize design examples/cell_shear.toml --grid 64,64,64 --set start.seed=3 --output results/shear3
 //
 // Exit codes: 0 finished, 2 bad input, 3 finished but some solve was capped, 4 out of memory, 1 anything else.
+#include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <iostream>
 
@@ -52,32 +54,49 @@ int tensor(HomogenizeOptions const& options, char* program) {
                          [&] { return run_tensor(config, std::move(image), options.force); });
 }
 
-std::vector<float> read_start(HomogenizeProblem const& problem) {
+// The values of start.file on the problem's cells; none where the start is computed.
+std::vector<float> read_start(HomogenizeProblem const& problem, std::vector<std::string>& warnings) {
   if (problem.start != "file") return {};
+  std::string const subject = "start.file '" + problem.start_file + "': ";
+  Index3 const& cells = problem.cell.cells;
   ImageSource source;
   source.file = problem.start_file;
   source.step = problem.start_step;
   // A surface has no cells of its own.
-  bool const is_surface = std::filesystem::path(source.file).extension() == ".stl";
-  if (is_surface || !problem.resample_start) source.cells = problem.cell.cells;
+  if (std::filesystem::path(source.file).extension() == ".stl") source.cells = cells;
   VoxelImage image = read_image(source);
   densities_from_bytes(image);
-  for (std::size_t cell = 0; cell < image.values.size(); ++cell) {
-    BRICKWORK_REQUIRE(image.values[cell] >= 0 && image.values[cell] <= 1, "start.file '", problem.start_file,
-                      "': value ", image.values[cell], " of cell ", cell,
-                      " (x fastest); densities lie in [0, 1], or are bytes in a field 'density'");
+  double sum = 0;
+  for (std::size_t n = 0; n < image.values.size(); ++n) {
+    auto const cell = static_cast<index_t>(n);
+    index_t const nx = image.cells[0], ny = image.cells[1];
+    BRICKWORK_REQUIRE(image.values[n] >= 0 && image.values[n] <= 1, subject, "cell (", cell % nx, ", ", cell / nx % ny,
+                      ", ", cell / nx / ny, ") has the value ", image.values[n],
+                      "; densities lie in [0, 1], or are bytes of a field 'density'");
+    sum += image.values[n];
   }
-  return resample_cells(std::move(image.values), image.cells, problem.cell.cells);
+  BRICKWORK_REQUIRE(problem.resample_start || image.cells == cells, subject, "holds ", triple(image.cells),
+                    " cells, cell.cells are ", triple(cells), "; set start.resample = true, or the same cells");
+  double const mean = sum / static_cast<double>(image.values.size());
+  constexpr double rounding = 0.004;  // of bytes, and of a projection
+  if (std::abs(mean - problem.volume_fraction) > rounding) {
+    char note[120];
+    std::snprintf(note, sizeof note,
+                  "its mean density is %.4f, design.volume_fraction is %.4f: the first steps move it", mean,
+                  problem.volume_fraction);
+    warnings.push_back(subject + note);
+  }
+  return resample_cells(std::move(image.values), image.cells, cells);
 }
 
 int design(HomogenizeOptions const& options, char* program) {
-  HomogenizeConfig const config = read_homogenize_config(options.config, options.overrides);
+  HomogenizeConfig config = read_homogenize_config(options.config, options.overrides);
   if (options.print_config) {
     std::cout << to_toml(config);
     return finished;
   }
   keep_input(config.problem.start_file, config.output.directory, options.force);
-  std::vector<float> start = read_start(config.problem);
+  std::vector<float> start = read_start(config.problem, config.warnings);
   return run_with_kokkos(program, config.threads, config.device,
                          [&] { return run_design(config, std::move(start), options.force); });
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "brickwork/core/check.hpp"
 #include "brickwork/core/config.hpp"
 #include "brickwork/core/device_memory.hpp"
 #include "brickwork/core/timing.hpp"
@@ -37,15 +38,20 @@ inline VoxelImage read_image(ImageSource const& source) {
   return read_voxel_image(source.file, options);
 }
 
-/// What CellOutputSettings asks for beside frames, of a density in FP32.
-inline void write_cell(CellOutputSettings const& output, RunDirectory const& directory, ImageGeometry const& geometry,
-                       ImageField const& density) {
+/// What CellOutputSettings asks for beside frames, of a density in FP32. Returns a warning, or nothing.
+inline std::string write_cell(CellOutputSettings const& output, RunDirectory const& directory,
+                              ImageGeometry const& geometry, ImageField const& density) {
   if (output.npy) write_npy(directory.file("density.npy"), geometry, density);
   if (output.stl) {
     index_t const tiles = output.stl_tiles;
-    write_stl(directory.file("cell.stl"), geometry, density,
-              {output.stl_level, {tiles, tiles, tiles}, output.stl_caps});
+    index_t const triangles = write_stl(directory.file("cell.stl"), geometry, density,
+                                        {output.stl_level, {tiles, tiles, tiles}, output.stl_caps});
+    if (triangles == 0) {
+      return detail::concatenate("cell.stl has no triangles: no surface of density output.stl_level = ",
+                                 output.stl_level, output.stl_caps ? "" : " within the cell");
+    }
   }
+  return {};
 }
 
 /// The part of a summary that does not depend on what was computed.

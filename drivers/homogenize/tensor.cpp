@@ -34,14 +34,14 @@ std::vector<float> surface_cells(Space const& space, BoxGrid const& grid, ImageS
   return std::vector<float>(host.data(), host.data() + host.extent(0));
 }
 
-// The image as it was understood, before its values become moduli.
-void write_image(CellOutputSettings const& output, RunDirectory const& directory, ImageGeometry const& geometry,
-                 std::vector<float> const& values) {
+// The image as it was understood, before its values become moduli. Returns a warning, or nothing.
+std::string write_image(CellOutputSettings const& output, RunDirectory const& directory, ImageGeometry const& geometry,
+                        std::vector<float> const& values) {
   ImageField const field("density", values.data(), static_cast<index_t>(values.size()));
   DensityFiles files(output, directory, geometry);
   files.frame(0, [&] { return field; });
   files.last([&] { return field; });
-  write_cell(output, directory, geometry, field);
+  return write_cell(output, directory, geometry, field);
 }
 
 // A periodic axis needs two cells: a flat image is repeated, in the same length, which changes no tensor.
@@ -98,9 +98,13 @@ int run_tensor(TensorConfig config, VoxelImage image, bool force) {
   std::vector<float> const shown =
       files.vti || files.vtkhdf || files.npy || files.stl ? image.values : std::vector<float>();
   std::vector<float>& moduli = image.values;
-  summary.volume = image_moduli(problem, cells, moduli);
-  summary.young = problem.materials.empty() ? problem.young : 0;
   std::string const source = config.image.file.empty() ? config.image.surface : config.image.file;
+  try {
+    summary.volume = image_moduli(problem, cells, moduli);
+  } catch (InputError const& error) {
+    throw InputError("'" + source + "': " + error.what());
+  }
+  summary.young = problem.materials.empty() ? problem.young : 0;
   progress.header({{"brickwork-homogenize", BRICKWORK_VERSION},
                    {"cell", problem.name + ", from " + source},
                    {"grid", triple(cells) + " cells, " + std::to_string(grid.cell_count()) + " in all"},
@@ -113,9 +117,12 @@ int run_tensor(TensorConfig config, VoxelImage image, bool force) {
   Solver solver(space, grid, stiffness, plan, solver_settings, problem.cell.storage, problem.cell.translations);
   // Everything that can be refused has been: from here on the output directory may be touched.
   RunDirectory directory(config.output.directory, force);
-  for (auto const& warning : config.warnings) progress.warning(warning);
   directory.write_config(to_toml(config));
-  if (!shown.empty()) write_image(files, directory, {cells, grid.origin(), grid.spacing()}, shown);
+  if (!shown.empty()) {
+    std::string warning = write_image(files, directory, {cells, grid.origin(), grid.spacing()}, shown);
+    if (!warning.empty()) config.warnings.push_back(std::move(warning));
+  }
+  for (auto const& warning : config.warnings) progress.warning(warning);
 
   // Solve. Nothing is lost by a Ctrl-C here, so it ends the program at once.
   std::signal(SIGINT, SIG_DFL);

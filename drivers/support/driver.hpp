@@ -66,9 +66,7 @@ int run_with_kokkos(char* program, int threads, int device, Body const& body) {
   if (threads > 0)
     words.push_back("--kokkos-" + std::string(KOKKOS_VERSION < 30700 ? "" : "num-") +
                     "threads=" + std::to_string(threads));
-  if (device >= 0)
-    words.push_back("--kokkos-device" + std::string(KOKKOS_VERSION < 30700 ? "" : "-id") + "=" +
-                    std::to_string(device));
+  if (device >= 0) words.push_back("--kokkos-device-id=" + std::to_string(device));
   std::vector<char*> pointers;
   for (auto& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);

@@ -97,11 +97,7 @@ void check_objective(HomogenizeProblem const& p) {
                     "\"; it belongs to \"expression\"");
   ObjectiveParameters parameters = p.parameters;
   parameters.young = p.young;
-  try {
-    make_tensor_objective(p.objective, parameters);
-  } catch (InputError const& error) {
-    throw InputError(std::string("objective: ") + error.what());
-  }
+  make_tensor_objective(p.objective, parameters);  // its messages begin with "objective NAME: "
 }
 
 char const* kind_name(TensorConstraint::Kind kind) {
@@ -195,7 +191,7 @@ void check_start(HomogenizeProblem const& p, std::vector<std::string>& warnings)
                     "\": unknown; known: ", join(start_names()));
   BRICKWORK_REQUIRE(p.start != "file" || !p.start_file.empty(), "start.file: is missing, but start.density = \"file\"");
   BRICKWORK_REQUIRE(p.start == "file" || p.start_file.empty(), "start.file: stands beside density = \"", p.start,
-                    "\"; it belongs to \"file\"");
+                    "\"; set start.density = \"file\", or leave it out");
   BRICKWORK_REQUIRE(p.start_waves >= 1 && p.start_waves <= 8, "start.waves = ", p.start_waves, ": must lie in [1, 8]");
   index_t const fewest = *std::min_element(p.cell.cells.begin(), p.cell.cells.end());
   BRICKWORK_REQUIRE(p.start_periods >= 1 && p.start_periods <= fewest / 2, "start.periods = ", p.start_periods,
@@ -223,6 +219,13 @@ void check_stop(StoppingRule const& stop) {
 void check_filter(HomogenizeProblem const& p, std::vector<std::string>& warnings) {
   std::vector<std::string> radii;
   detail::check_stages(p.schedule, 1, radii);
+  index_t const fewest = *std::min_element(p.cell.cells.begin(), p.cell.cells.end());
+  for (std::size_t i = 0; p.filter != DesignFilter::none && i < p.schedule.stages.size(); ++i) {
+    double const radius = p.schedule.stages[i].radius;
+    BRICKWORK_REQUIRE(radius > 0 && radius <= static_cast<double>(fewest), "schedule.stage ", i + 1, ": radius ",
+                      radius, " must be above 0 and at most ", fewest,
+                      ", the fewest cells along an axis (filter = \"none\" goes without)");
+  }
   if (p.filter != DesignFilter::none) warnings.insert(warnings.end(), radii.begin(), radii.end());
   bool sharper = false;
   for (ScheduleStage const& stage : p.schedule.stages) sharper = sharper || stage.beta > 1;

@@ -27,6 +27,18 @@ bool parse_grid(std::string const& text, Index3& cells) {
   return next == end;
 }
 
+// CLI11's own bounds print the largest double.
+CLI::Validator at_least(int least) {
+  return CLI::Validator(
+      [least](std::string& text) {
+        int value = 0;
+        auto const [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        bool const good = error == std::errc() && stop == text.data() + text.size() && value >= least;
+        return good ? std::string() : "'" + text + "' must be an integer of at least " + std::to_string(least);
+      },
+      "");
+}
+
 }  // namespace
 
 void CommonArguments::add_to(CLI::App& app, std::string const& grid_key) {
@@ -38,18 +50,16 @@ void CommonArguments::add_to(CLI::App& app, std::string const& grid_key) {
       ->expected(1)
       ->take_all();
   app.add_flag("--print-config", print_config, "print the resolved configuration and stop");
-  threads_option_ =
-      app.add_option("--threads", threads_, "host threads (0: all)")->type_name("N")->check(CLI::NonNegativeNumber);
+  threads_option_ = app.add_option("--threads", threads_, "host threads (0: all)")->type_name("N")->check(at_least(0));
   device_option_ =
-      app.add_option("--device", device_, "number of the GPU to run on")->type_name("N")->check(CLI::NonNegativeNumber);
+      app.add_option("--device", device_, "number of the GPU to run on")->type_name("N")->check(at_least(0));
   app.add_flag("--quiet", overrides_.quiet, "print warnings and the result only");
   app.add_flag("--force", force, "overwrite the results in an existing output directory");
 }
 
 void CommonArguments::add_steps(CLI::App& app) {
-  steps_option_ = app.add_option("--steps", steps_, "run the first N steps of the schedule")
-                      ->type_name("N")
-                      ->check(CLI::PositiveNumber);
+  steps_option_ =
+      app.add_option("--steps", steps_, "run the first N steps of the schedule")->type_name("N")->check(at_least(1));
 }
 
 ConfigOverrides CommonArguments::overrides() const {

@@ -59,7 +59,8 @@ Schedule shorten_to_option(Schedule const& schedule, int steps) {
   try {
     return shorten(schedule, steps);
   } catch (InputError const& error) {
-    throw InputError("--steps " + std::to_string(steps) + ": " + error.what());
+    throw InputError("--steps " + std::to_string(steps) + ": " + error.what() +
+                     "; it shortens a schedule, so state more in [schedule] (steps, or stages)");
   }
 }
 
@@ -116,9 +117,10 @@ void read_run(Section const& root, int& threads, int& device, bool& quiet) {
   if (table == nullptr) return;
   Section const section(*table, "[run]", {"threads", "device", "quiet"});
   section.get_integer("threads", threads);
-  if (threads < 0) section.fail("threads", "is " + std::to_string(threads) + "; 0 takes all");
+  if (threads < 0) section.fail("threads", "is " + std::to_string(threads) + "; it must be at least 0 (0 takes all)");
   section.get_integer("device", device);
-  if (device < -1) section.fail("device", "is " + std::to_string(device) + "; -1 lets Kokkos choose");
+  if (device < -1)
+    section.fail("device", "is " + std::to_string(device) + "; it must be at least -1 (-1 lets Kokkos choose)");
   section.get("quiet", quiet);
 }
 

@@ -2,6 +2,7 @@
 #include "brickwork/io/homogenize_config.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <utility>
 
@@ -123,6 +124,13 @@ void apply_overrides(Config& config, ConfigOverrides const& overrides) {
   config.quiet = config.quiet || overrides.quiet;
 }
 
+// In lower case, as the readers take it.
+std::string extension_of(std::string const& path) {
+  std::string extension = std::filesystem::path(path).extension().string();
+  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return extension;
+}
+
 std::string stem_of(std::string const& path) { return std::filesystem::path(path).stem().string(); }
 
 // ------------------------------------------------------------------------------------------------- design runs
@@ -231,12 +239,10 @@ void read_design(Section const& root, HomogenizeProblem& problem, Locations& loc
   remember(locations, section, "design", keys);
 }
 
-bool is_series(std::string const& file) { return std::filesystem::path(file).extension() == ".series"; }
-
 void read_series_step(Section const& section, std::string const& file, std::optional<index_t>& step) {
   index_t number = 0;
   if (!section.get_integer("step", number)) return;
-  if (!is_series(file)) {
+  if (extension_of(file) != ".series") {
     section.fail("step", "belongs to a series (density.vtkhdf.series), not to '" + file + "'");
   }
   step = number;
@@ -252,6 +258,10 @@ void read_start(Section const& root, HomogenizeProblem& problem, Locations& loca
   known.emplace_back("file");
   section.choose("density", words(known), problem.start);
   read_series_step(section, problem.start_file, problem.start_step);
+  std::string const extension = extension_of(problem.start_file);
+  if (extension == ".raw" || extension == ".bin") {
+    section.fail("file", "is '" + problem.start_file + "', which has no header; give the density as .npy or .vti");
+  }
   section.get("resample", problem.resample_start);
   std::int64_t seed = static_cast<std::int64_t>(problem.seed);
   section.get_integer("seed", seed);
@@ -378,7 +388,7 @@ void read_box(Section const& section, ImageSource& image) {
 
 void read_image(Section const& root, ImageSource& image, std::string const& argument, ConfigOverrides const& overrides,
                 std::string const& name) {
-  std::string location = name + ": ";
+  std::string location = name.empty() ? "" : name + ": ";
   bool is_surface = false;
   if (toml::table const* table = root.table("image")) {
     Section const section(*table, "[image]",
@@ -424,10 +434,15 @@ void read_image(Section const& root, ImageSource& image, std::string const& argu
   BRICKWORK_REQUIRE(is_surface || !image.file.empty(), location,
                     "needs an image: name a file, or write [image] with 'file' or 'surface'");
   BRICKWORK_REQUIRE(!is_surface || image.cells != Index3{}, location, "[image] 'surface' needs 'cells', or --grid");
-  std::string extension = std::filesystem::path(image.file).extension().string();
+  std::string const extension = extension_of(image.file);
   bool const raw = extension == ".raw" || extension == ".bin";
   BRICKWORK_REQUIRE(!raw || (image.cells != Index3{} && !image.type.empty()), location, "'", image.file,
                     "' has no header: [image] needs 'cells' and 'type' (", join(raw_types), ")");
+  bool const named = image.field.empty() || extension == ".vti" || extension == ".vtkhdf" || extension == ".series";
+  BRICKWORK_REQUIRE(named, location, "[image] 'field' belongs to files with named fields (.vti, .vtkhdf), not to '",
+                    image.file, "'");
+  BRICKWORK_REQUIRE(extension != ".toml", location, "'", image.file,
+                    "' is a configuration, not an image; it goes behind --config (or to `design`)");
   BRICKWORK_REQUIRE(raw || (image.type.empty() && !image.big_endian && image.header_bytes == 0), location,
                     "[image] 'type', 'big_endian' and 'header_bytes' belong to raw files (.raw, .bin), not to '",
                     image.file, "'");
@@ -435,6 +450,9 @@ void read_image(Section const& root, ImageSource& image, std::string const& argu
                     "[image] 'box' belongs to an STL, not to '", image.file, "'");
   BRICKWORK_REQUIRE(extension != ".stl" || image.cells != Index3{}, location, "'", image.file,
                     "' is a surface: [image] needs 'cells', or --grid");
+  index_t const fewest = *std::min_element(image.cells.begin(), image.cells.end());
+  BRICKWORK_REQUIRE(!is_surface || image.periods <= fewest / 2, location, "[image] 'periods' is ", image.periods,
+                    "; it must lie in [1, ", fewest / 2, "], two cells for each along every axis");
 }
 
 void read_label_materials(Section const& root, TensorProblem& problem, Locations& locations) {
@@ -532,7 +550,7 @@ TensorConfig parse_tensor_config(std::string const& image, std::string const& te
 }
 
 TensorConfig read_tensor_config(std::string const& image, std::string const& path, ConfigOverrides const& overrides) {
-  if (path.empty()) return parse_tensor_config(image, "", image.empty() ? "brickwork-homogenize" : image, overrides);
+  if (path.empty()) return parse_tensor_config(image, "", image, overrides);
   return parse_tensor_config(image, detail::read_config_text(path), path, overrides);
 }
 

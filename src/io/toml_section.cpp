@@ -63,7 +63,9 @@ std::string synonym(std::string const& key) {
                                                            {"supports", "support"},
                                                            {"loads", "load"},
                                                            {"obstacle", "passive"},
-                                                           {"dofs", "fix"}};
+                                                           {"dofs", "fix"},
+                                                           {"grid", "cell"},
+                                                           {"cell", "grid"}};
   std::string lower;
   for (char c : key) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   auto const found = names.find(lower);
@@ -115,6 +117,9 @@ void apply_set(toml::table& root, std::string const& assignment) {
     // one.
     if (value.find_first_of("[]{}\"'\n") != std::string::npos) {
       throw InputError(option + ": '" + single_line(value) + "' is not a TOML value");
+    }
+    if (value.find_first_not_of("+-.0123456789") == std::string::npos) {
+      throw InputError(option + ": '" + value + "' is not a TOML number (beyond 2^63, a zero or a point in front?)");
     }
     try {
       patch = toml::parse(key + " = " + json_string(value), option);

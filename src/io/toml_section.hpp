@@ -180,7 +180,9 @@ class Section {
     }
     std::int64_t const value = **node.as_integer();
     if (value < std::numeric_limits<Integer>::min() || value > std::numeric_limits<Integer>::max()) {
-      fail(key, "is " + std::to_string(value) + ", too large in magnitude");
+      fail(key, "is " + std::to_string(value) + "; it must lie in [" +
+                    std::to_string(std::numeric_limits<Integer>::min()) + ", " +
+                    std::to_string(std::numeric_limits<Integer>::max()) + "]");
     }
     return static_cast<Integer>(value);
   }

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <filesystem>
 #include <new>
 #include <optional>
+#include <system_error>
 
 #include "brickwork/core/check.hpp"
 #include "brickwork/core/config.hpp"
@@ -52,7 +54,7 @@ std::size_t choose_field(std::string const& path, std::vector<OfferedField> cons
 
 void require_size(std::string const& path, Index3 const& cells, Index3 const& wanted) {
   BRICKWORK_REQUIRE(wanted == Index3{} || wanted == cells, "'", path, "' holds ", size_text(cells), " cells where ",
-                    size_text(wanted), " are wanted");
+                    size_text(wanted), " are asked for (image.cells, --grid)");
 }
 
 namespace {
@@ -218,6 +220,8 @@ VoxelImage read_voxel_image(std::string const& path, VoxelImageOptions const& op
     return read_voxel_image(detail::frame_of_series(path, options.step), frame);
   }
   BRICKWORK_REQUIRE(!options.step, "'", path, "': step ", *options.step, " is asked for, but this is no .series");
+  std::error_code error;
+  BRICKWORK_REQUIRE(!std::filesystem::is_directory(path, error), "cannot read '", path, "': it is a directory");
   auto const read = [&]() -> VoxelImage {
     if (extension == ".vti") return detail::read_vti_image(path, options);
     if (extension == ".vtkhdf") return detail::read_vtkhdf_image(path, options);

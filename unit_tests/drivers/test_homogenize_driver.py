@@ -211,9 +211,50 @@ def contradictory_constraints(bench):
 @case
 def start_files_that_do_not_fit(bench):
     path = image(bench, lambda i, j, k: 0.3, (4, 4, 4))
-    refused(bench, "design", [bench.config(SMALL), "--set", 'start.file="%s"' % path], "image.npy", "4", "8")
-    path = image(bench, lambda i, j, k: 2)
-    refused(bench, "design", [bench.config(SMALL), "--set", 'start.file="%s"' % path], "[0, 1]")
+    refused(bench, "design", [bench.config(SMALL), "--set", 'start.file="%s"' % path], "image.npy",
+            "holds 4 x 4 x 4 cells, cell.cells are 8 x 8 x 8", "start.resample")
+    path = image(bench, lambda i, j, k: 2 if (i, j, k) == (1, 2, 3) else 0.3)
+    refused(bench, "design", [bench.config(SMALL), "--set", 'start.file="%s"' % path], "[0, 1]", "cell (1, 2, 3)")
+    # Another volume is no mistake, but is remarked on.
+    path = image(bench, lambda i, j, k: 0.5 if i + j + k < 9 else 0.25)
+    output = bench.fresh()
+    run = bench.run(command(bench, "design", bench.config(SMALL), "--set", 'start.file="%s"' % path, output=output))
+    note = "its mean density is 0."
+    check(run.code == 0 and note in run.out, run)
+    check(any(note in warning for warning in summary(output)["warnings"]), summary(output)["warnings"])
+    check(summary(output)["volume"] < 0.3001, summary(output))
+    path = image(bench, lambda i, j, k: 0.3 + (0.1 if i % 2 else -0.1))
+    warnings = summary(design(bench, SMALL, "--set", 'start.file="%s"' % path))["warnings"]
+    check(not any(note in warning for warning in warnings), warnings)
+
+
+@case
+def messages_for_newcomers(bench):
+    path = image(bench, lambda i, j, k: 1.5)
+    refused(bench, "tensor", [path], "'%s': image: cell (0, 0, 0) has the value 1.5" % path)
+    refused(bench, "tensor", [bench.directory], "it is a directory")
+    refused(bench, "tensor", [bench.config(SMALL)], "--config")
+    refused(bench, "tensor", [path, "--set", "image.field=rho"], "'field' belongs to files with named fields")
+    refused(bench, "tensor", ["--set", "image.surface=gyroid", "--grid", "8,8,9", "--set", "image.periods=5"],
+            "'periods' is 5; it must lie in [1, 4]")
+    refused(bench, "design", [bench.config(SMALL), "--steps", "5"], "--steps 5", "steps 1 to 4")
+    refused(bench, "design", [bench.config(SMALL), "--steps", "0"], "--steps", "'0' must be an integer of at least 1 ")
+    refused(bench, "design", [bench.config(SMALL), "--threads", "x"], "'x' must be an integer of at least 0 ")
+
+
+@case
+def surfaces_that_are_empty(bench):
+    """No density passes the level: the STL is empty, and the console and the summary say so."""
+    path = image(bench, lambda i, j, k: 0.25)
+    output = bench.fresh()
+    run = bench.run(command(bench, "tensor", path, "--set", "output.stl=true", output=output))
+    check(run.code == 0 and "cell.stl has no triangles" in run.out, run)
+    check(any("output.stl_level = 0.5" in warning for warning in summary(output)["warnings"]), summary(output))
+    text = SMALL.replace("steps = 4", "steps = 1") + "[output]\nstl_level = 0.99\n"
+    output = bench.fresh()
+    run = bench.run(command(bench, "design", bench.config(text + '[start]\ndensity = "uniform"\n'), output=output))
+    check(run.code == 0 and run.out.count("cell.stl has no triangles") == 1, run)
+    check(any("output.stl_level = 0.99" in warning for warning in summary(output)["warnings"]), summary(output))
 
 
 @case

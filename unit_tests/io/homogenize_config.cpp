@@ -245,7 +245,7 @@ TEST_CASE("the command line changes a design") {
   CHECK(config.threads == 2);
   CHECK(config.quiet);
   overrides.steps = 500;
-  CHECK(contains(error_of("", overrides), "--steps 500: "));
+  CHECK(contains(error_of("", overrides), "--steps 500: the schedule has steps 1 to 300, not 500; "));
 }
 
 TEST_CASE("mistakes in a design name file, line, key and what would be right") {
@@ -260,7 +260,8 @@ TEST_CASE("mistakes in a design name file, line, key and what would be right") {
   CHECK(contains(error_of("[objective]\nname = \"target\"\n"), "needs the key 'target'"));
   CHECK(contains(error_of("[objective]\nname = \"target\"\ntarget = [[1, 2]]\n"), "six lists of six numbers"));
   CHECK(contains(error_of("[objective]\nname = \"target\"\ntarget = [1, 2]\n"), "list of lists of numbers"));
-  CHECK(contains(error_of("[objective]\nname = \"npr\"\nbeta = 2\n"), "file.toml:1: objective: "));
+  CHECK(contains(error_of("[objective]\nname = \"npr\"\nbeta = 2\n"),
+                 "file.toml:1: objective npr: beta = 2; it must lie in (0, 1]"));
   CHECK(contains(error_of("[objective]\nname = \"bulk\"\nexpression = \"C11\"\n"), "objective.expression: stands"));
   CHECK(contains(error_of("[objective]\nname = \"expression\"\n"), "objective.expression: is missing"));
   CHECK(contains(error_of("[[constraint]]\nkind = \"zener\"\n"), "[[constraint]] 1 needs the key 'bound'"));
@@ -272,6 +273,16 @@ TEST_CASE("mistakes in a design name file, line, key and what would be right") {
                  "'radius' in [schedule] stands beside [[schedule.stage]]"));
   CHECK(contains(error_of("[output]\nstl_level = 1\n"), "must lie in (0, 1)"));
   CHECK(contains(error_of("[output]\nstl_tiles = 0\n"), "must lie in [1, 10]"));
+  CHECK(contains(error_of("[schedule]\nradius = 0\n"), "file.toml:1: schedule.stage 1: radius 0 must be above 0"));
+  CHECK(contains(error_of("[cell]\ncells = [9, 9, 9]\n[schedule]\nradius = 9.5\n"),
+                 "radius 9.5 must be above 0 and at most 9"));
+  CHECK(parse("[cell]\ncells = [9, 9, 9]\n[schedule]\nradius = 9\n").warnings.empty());
+  CHECK(parse("[design]\nfilter = \"none\"\n[schedule]\nradius = 0\n").warnings.empty());
+  CHECK(contains(error_of("[start]\nfile = \"a.raw\"\n"),
+                 "file.toml:2: 'file' in [start] is 'a.raw', which has no header"));
+  CHECK(contains(error_of("[start]\nwaves = 3000000000\n"), "it must lie in [-2147483648, 2147483647]"));
+  CHECK(contains(error_of("[grid]\ncells = [8, 8, 8]\n"), "did you mean 'cell'?"));
+  CHECK(contains(set_error("start.seed=99999999999999999999"), "'99999999999999999999' is not a TOML number"));
   CHECK(contains(set_error("solver.storage=fp8"), "Known: automatic, fp64, fp32, int16"));
   // What validate() rejects has its line too.
   CHECK(contains(error_of("[design]\nvolume_fraction = 1.2\n"), "file.toml:2: design.volume_fraction = 1.2"));

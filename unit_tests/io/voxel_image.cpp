@@ -148,7 +148,7 @@ TEST_CASE("what the image writers leave is read back") {
         options.cells[2] += 1;
         std::string const message = error_of(directory.file(name), options);
         CHECK(contains(message, " " + std::to_string(n[2]) + " cells"));
-        CHECK(contains(message, " " + std::to_string(n[2] + 1) + " are wanted"));
+        CHECK(contains(message, " " + std::to_string(n[2] + 1) + " are asked for"));
       }
     }
   }
