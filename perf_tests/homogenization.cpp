@@ -23,12 +23,15 @@
 //   --starts    seeds 1 .. N; default 4
 //   --volume    fraction of a design; default 0.3
 //
-// "peak" is the device memory in use after the first step beyond that before, "plan" what was predicted.
+// The CSV has one set of columns for all tasks (`columns` below); a task leaves empty what it does not measure. Bytes
+// are per cell, iterations those of all solves of the row, `relative` is the bulk modulus relative to the first of its
+// table. "peak" is the device memory in use after the first step beyond that before, "plan" what was predicted.
 #include <algorithm>
 #include <cmath>
 
 #include "brickwork/design/homogenize_optimizer.hpp"
 #include "brickwork/fem/material.hpp"
+#include "brickwork/io/homogenize_config.hpp"
 #include "perf_tests/support/measure.hpp"
 
 using namespace brickwork;
@@ -72,6 +75,66 @@ HomogenizeProblem problem_of(Options const& options, index_t cells, int steps) {
   return problem;
 }
 
+std::vector<std::string> const columns = {"task",
+                                          "cells",
+                                          "case",
+                                          "objective",
+                                          "storage",
+                                          "contrast",
+                                          "tolerance",
+                                          "degree",
+                                          "krylov",
+                                          "solves",
+                                          "steps",
+                                          "iterations",
+                                          "residual",
+                                          "status",
+                                          "seconds",
+                                          "seconds_first_step",
+                                          "seconds_step",
+                                          "seconds_filter",
+                                          "seconds_solve",
+                                          "seconds_tensor",
+                                          "seconds_update",
+                                          "C11",
+                                          "C12",
+                                          "C44",
+                                          "bulk",
+                                          "relative",
+                                          "share_of_bound",
+                                          "grayness",
+                                          "bytes_peak",
+                                          "bytes_predicted"};
+
+// A row of the CSV, by the names of its columns.
+class Record {
+ public:
+  explicit Record(std::string const& task) : fields_(columns.size()) { set("task", task); }
+
+  Record& set(std::string const& column, std::string const& value) {
+    auto const found = std::find(columns.begin(), columns.end(), column);
+    BRICKWORK_REQUIRE(found != columns.end(), "no column '", column, "'");
+    fields_[static_cast<std::size_t>(found - columns.begin())] = value;
+    return *this;
+  }
+  template <class Number, class = std::enable_if_t<std::is_arithmetic_v<Number>>>
+  Record& set(std::string const& column, Number value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.9g", static_cast<double>(value));
+    return set(column, std::string(text));
+  }
+  void write(Csv& csv) const { csv.texts(fields_); }
+
+ private:
+  std::vector<std::string> fields_;
+};
+
+std::string header() {
+  std::string text;
+  for (std::string const& column : columns) text += (text.empty() ? "" : ",") + column;
+  return text;
+}
+
 double bytes_per_cell(index_t bytes, index_t cells) {
   return static_cast<double>(bytes) / static_cast<double>(cells * cells * cells);
 }
@@ -81,7 +144,7 @@ using Optimizer = HomogenizeOptimizer<Space, float>;
 struct Totals {
   HomogenizeStep last;
   int iterations = 0, most = 0;
-  double seconds = 0, first = 0, solve = 0, worst = 0;
+  double seconds = 0, first = 0, filter = 0, solve = 0, sensitivity = 0, update = 0, worst = 0;
 };
 
 Totals run_steps(Optimizer& optimizer) {
@@ -91,7 +154,10 @@ Totals run_steps(Optimizer& optimizer) {
     totals.iterations += totals.last.iterations;
     totals.most = std::max(totals.most, totals.last.iterations);
     totals.seconds += totals.last.seconds;
+    totals.filter += totals.last.seconds_filter;
     totals.solve += totals.last.seconds_solve;
+    totals.sensitivity += totals.last.seconds_sensitivity;
+    totals.update += totals.last.seconds_update;
     totals.worst = std::max(totals.worst, totals.last.true_residual);
     if (totals.last.step == 1) totals.first = totals.last.seconds;
   }
@@ -122,10 +188,27 @@ void design(Options const& options, Csv& csv) {
                   totals.seconds / later, totals.solve / later, totals.iterations / later, totals.worst, peak,
                   bytes_per_cell(Optimizer::bytes(problem), cells));
       std::fflush(stdout);
-      csv.row("design", cells, problem.objective, storage, optimizer.plan().strains.size(), first.seconds,
-              totals.seconds / later, totals.solve / later, totals.iterations / later, totals.worst, peak,
-              bytes_per_cell(Optimizer::bytes(problem), cells), first.iterations, first.seconds_filter,
-              first.seconds_sensitivity, first.seconds_update);
+      Record("design")
+          .set("cells", cells)
+          .set("objective", problem.objective)
+          .set("storage", storage)
+          .set("tolerance", problem.cell.solver.tolerance)
+          .set("degree", problem.cell.solver.smoother_degree)
+          .set("krylov", problem.cell.solver.krylov_levels)
+          .set("solves", optimizer.plan().strains.size())
+          .set("steps", steps)
+          .set("iterations", first.iterations + totals.iterations)
+          .set("residual", std::max(first.true_residual, totals.worst))
+          .set("seconds", first.seconds + totals.seconds)
+          .set("seconds_first_step", first.seconds)
+          .set("seconds_step", totals.seconds / later)
+          .set("seconds_filter", totals.filter / later)
+          .set("seconds_solve", totals.solve / later)
+          .set("seconds_tensor", totals.sensitivity / later)
+          .set("seconds_update", totals.update / later)
+          .set("bytes_peak", peak)
+          .set("bytes_predicted", bytes_per_cell(Optimizer::bytes(problem), cells))
+          .write(csv);
     }
 }
 
@@ -177,8 +260,24 @@ void tensor(Options const& options, Csv& csv) {
                         report.iterations, report.true_residual, c[0][0], c[0][1], c[3][3], bytes,
                         to_string(report.status).c_str());
             std::fflush(stdout);
-            csv.row("tensor", cells, contrast, tolerance, degree, krylov, solved, contracted, report.iterations,
-                    report.true_residual, c[0][0], c[0][1], c[3][3], bytes, to_string(report.status));
+            Record("tensor")
+                .set("cells", cells)
+                .set("contrast", contrast)
+                .set("tolerance", tolerance)
+                .set("degree", degree)
+                .set("krylov", krylov)
+                .set("solves", 6)
+                .set("iterations", report.iterations)
+                .set("residual", report.true_residual)
+                .set("status", to_string(report.status))
+                .set("seconds", solved + contracted)
+                .set("seconds_solve", solved)
+                .set("seconds_tensor", contracted)
+                .set("C11", c[0][0])
+                .set("C12", c[0][1])
+                .set("C44", c[3][3])
+                .set("bytes_peak", bytes)
+                .write(csv);
           }
 }
 
@@ -196,8 +295,31 @@ void row_of_design(char const* task, std::string const& name, HomogenizeProblem 
               totals.last.grayness, totals.iterations / double(totals.last.step), totals.worst, totals.seconds,
               bytes_per_cell(Optimizer::bytes(problem), problem.cell.cells[0]));
   std::fflush(stdout);
-  csv.row(task, problem.cell.cells[0], name, bulk, (bulk - reference) / reference, bulk / bound, totals.last.grayness,
-          totals.iterations, totals.worst, totals.seconds);
+  Record(task)
+      .set("cells", problem.cell.cells[0])
+      .set("case", name)
+      .set("objective", problem.objective)
+      .set("storage", to_string(problem.cell.storage))
+      .set("tolerance", problem.cell.solver.tolerance)
+      .set("degree", problem.cell.solver.smoother_degree)
+      .set("krylov", problem.cell.solver.krylov_levels)
+      .set("solves", optimizer.plan().strains.size())
+      .set("steps", totals.last.step)
+      .set("iterations", totals.iterations)
+      .set("residual", totals.worst)
+      .set("seconds", totals.seconds)
+      .set("seconds_first_step", totals.first)
+      .set("seconds_step", totals.seconds / totals.last.step)
+      .set("seconds_filter", totals.filter / totals.last.step)
+      .set("seconds_solve", totals.solve / totals.last.step)
+      .set("seconds_tensor", totals.sensitivity / totals.last.step)
+      .set("seconds_update", totals.update / totals.last.step)
+      .set("bulk", bulk)
+      .set("relative", (bulk - reference) / reference)
+      .set("share_of_bound", bulk / bound)
+      .set("grayness", totals.last.grayness)
+      .set("bytes_predicted", bytes_per_cell(Optimizer::bytes(problem), problem.cell.cells[0]))
+      .write(csv);
 }
 
 void title_of_designs(char const* task) {
@@ -303,7 +425,7 @@ int run(int argc, char** argv) {
                     {}, {});
   Space const space;
   print_machine(space);
-  Csv csv(options.value("--csv", ""), "task,cells,case,...");
+  Csv csv(options.value("--csv", ""), header().c_str());
   for (auto const& task : split(options.value("--task", "design,tensor"))) {
     if (task == "design") {
       design(options, csv);

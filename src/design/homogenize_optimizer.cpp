@@ -97,17 +97,6 @@ TensorEntries known_entries(StrainPlan const& plan) {
   return known;
 }
 
-StrainPlan plan_of(TensorObjective const& objective, std::vector<TensorObjective> const& others, bool cubic) {
-  Vector6 direction = objective.direction;
-  TensorEntries entries = objective.entries;
-  for (TensorObjective const& other : others) {
-    if (other.direction != direction) direction = {};
-    for (std::size_t i = 0; i < 6; ++i)
-      for (std::size_t j = 0; j < 6; ++j) entries[i][j] = entries[i][j] || other.entries[i][j];
-  }
-  return strain_plan(entries, direction, cubic);
-}
-
 }  // namespace
 
 template <class ExecutionSpace, class Real>
@@ -123,10 +112,8 @@ HomogenizeOptimizer<ExecutionSpace, Real>::HomogenizeOptimizer(ExecutionSpace co
       design_(space_, grid_, design_settings(problem)),
       sensitivity_filter_(grid_) {
   check_symmetry(symmetry_, grid_);
-  make_constraints();
-  std::vector<TensorObjective> others;
-  for (auto const& constraint : constraints_) others.push_back(constraint.of);
-  plan_ = plan_of(objective_, others, is_cubic(symmetry_));
+  constraints_ = constraint_functions(problem);
+  plan_ = plan_of(objective_, constraints_, is_cubic(symmetry_));
   make_solver(plan_, problem.cell.storage);
   method_ = solver_->method();
   storage_ = solver_->storage();
@@ -161,13 +148,13 @@ index_t HomogenizeOptimizer<ExecutionSpace, Real>::bytes(HomogenizeProblem const
   BoxGrid const grid = cell_grid(problem.cell);
   bool const cubic = is_cubic(cell_symmetry_from_string(problem.symmetry));
   index_t total = static_cast<index_t>(sizeof(Real)) * grid.cell_count();
-  StrainPlan plan = plan_of(objective_of(problem), {}, cubic);
+  std::vector<Function> const constraints = constraint_functions(problem);
   if (problem.update == DesignUpdateMethod::moving_asymptotes) {
-    auto const gradients = static_cast<index_t>(problem.constraints.size()) + 2;
+    auto const gradients = static_cast<index_t>(constraints.size()) + 2;
     total += gradients * static_cast<index_t>(sizeof(Real)) * grid.cell_count() +
              MovingAsymptotes<ExecutionSpace, Real>::bytes(grid.cell_count());
-    if (!problem.constraints.empty()) plan = full_strain_plan(cubic);
   }
+  StrainPlan const plan = plan_of(objective_of(problem), constraints, cubic);
   return total + HomogenizationSolver<ExecutionSpace>::bytes(grid, cell_stiffness(problem.cell), plan,
                                                              problem.cell.solver, problem.cell.storage);
 }
@@ -180,8 +167,10 @@ void HomogenizeOptimizer<ExecutionSpace, Real>::make_solver(StrainPlan const& pl
 }
 
 template <class ExecutionSpace, class Real>
-void HomogenizeOptimizer<ExecutionSpace, Real>::make_constraints() {
-  for (auto const& constraint : problem_.constraints) {
+auto HomogenizeOptimizer<ExecutionSpace, Real>::constraint_functions(HomogenizeProblem const& problem)
+    -> std::vector<Function> {
+  std::vector<Function> functions;
+  for (auto const& constraint : problem.constraints) {
     double const bound = constraint.bound;
     switch (constraint.kind) {
       case TensorConstraint::Kind::zener: {
@@ -189,22 +178,37 @@ void HomogenizeOptimizer<ExecutionSpace, Real>::make_constraints() {
           AutoDiffScalar const off = zener_ratio(c, iteration) - 1.0;
           return off * off;
         };
-        constraints_.push_back({differentiate("zener", distance, zener_entries()), -1, 1 / (bound * bound)});
+        functions.push_back({differentiate("zener", distance, zener_entries()), -1, 1 / (bound * bound)});
         break;
       }
       case TensorConstraint::Kind::bulk_at_least:
-        constraints_.push_back({make_tensor_objective("bulk", {}), 1, 1 / bound});
+        functions.push_back({make_tensor_objective("bulk", {}), 1, 1 / bound});
         break;
       case TensorConstraint::Kind::shear_at_least:
-        constraints_.push_back({make_tensor_objective("shear", {}), 1, 1 / bound});
+        functions.push_back({make_tensor_objective("shear", {}), 1, 1 / bound});
         break;
       case TensorConstraint::Kind::expression_at_most: {
         double const unit = std::abs(bound) > 0 ? std::abs(bound) : 1.0;
-        constraints_.push_back({parse_tensor_objective(constraint.expression), -bound / unit, 1 / unit});
+        functions.push_back({parse_tensor_objective(constraint.expression), -bound / unit, 1 / unit});
         break;
       }
     }
   }
+  return functions;
+}
+
+// The strains that objective and constraints need together.
+template <class ExecutionSpace, class Real>
+StrainPlan HomogenizeOptimizer<ExecutionSpace, Real>::plan_of(TensorObjective const& objective,
+                                                              std::vector<Function> const& constraints, bool cubic) {
+  Vector6 direction = objective.direction;
+  TensorEntries entries = objective.entries;
+  for (Function const& constraint : constraints) {
+    if (constraint.of.direction != direction) direction = {};
+    for (std::size_t i = 0; i < 6; ++i)
+      for (std::size_t j = 0; j < 6; ++j) entries[i][j] = entries[i][j] || constraint.of.entries[i][j];
+  }
+  return strain_plan(entries, direction, cubic);
 }
 
 template <class ExecutionSpace, class Real>

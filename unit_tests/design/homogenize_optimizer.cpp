@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "brickwork/design/homogenize_optimizer.hpp"
 
+#include <cstdint>
+
 #include "brickwork/core/check.hpp"
+#include "brickwork/core/sums.hpp"
 #include "brickwork/design/tensor_autodiff.hpp"
 #include "support/catch.hpp"
 #include "support/devices.hpp"
@@ -36,6 +39,19 @@ double largest_asymmetry(std::vector<double> const& rho, index_t n) {
           largest = std::max(largest, std::abs(at - rho[other]));
       }
   return largest;
+}
+
+// What is allocated and not freed.
+std::int64_t allocated = 0;
+void count_allocation(Kokkos_Profiling_SpaceHandle, char const*, void const*, std::uint64_t size) {
+  allocated += static_cast<std::int64_t>(size);
+}
+void count_free(Kokkos_Profiling_SpaceHandle, char const*, void const*, std::uint64_t size) {
+  allocated -= static_cast<std::int64_t>(size);
+}
+
+TensorConstraint constraint(TensorConstraint::Kind kind, double bound, std::string const& expression = "") {
+  return {kind, bound, expression};
 }
 
 }  // namespace
@@ -192,4 +208,61 @@ TEST_CASE("a design of a cell refuses what cannot be", "[design]") {
   problem.start = "randc";
   problem.cell.cells = {6, 6, 8};
   CHECK_THROWS_AS((HomogenizeOptimizer<Space, float>(space, problem)), InputError);
+}
+
+TEST_CASE("bytes() is what a run allocates, with constraints too", "[design]") {
+  using Space = Kokkos::DefaultExecutionSpace;
+  using Kind = TensorConstraint::Kind;
+  struct Case {
+    char const* name;
+    char const* objective;
+    char const* symmetry;
+    std::vector<TensorConstraint> constraints;
+    int strains;
+  };
+  // The strains that objective and constraints need, not all six.
+  Case const cases[] = {
+      {"optimality criteria", "bulk", "reflect6", {}, 1},
+      {"moving asymptotes, the same strain", "bulk", "reflect3", {constraint(Kind::bulk_at_least, 0.01)}, 1},
+      {"shear strains", "shear", "reflect3", {constraint(Kind::shear_at_least, 0.01)}, 3},
+      {"two strains", "expression", "reflect3", {constraint(Kind::expression_at_most, 0.1, "C12")}, 2},
+      {"all of a cubic cell",
+       "bulk",
+       "reflect6",
+       {constraint(Kind::zener, 0.1), constraint(Kind::shear_at_least, 0.01)},
+       2},
+      {"all",
+       "bulk",
+       "none",
+       {constraint(Kind::zener, 0.1), constraint(Kind::bulk_at_least, 0.01),
+        constraint(Kind::expression_at_most, 0.1, "C16")},
+       6}};
+  Space const space;
+  double const one_workspace = 8.0 * SumWorkspace<Space>::max_teams * SumWorkspace<Space>::max_sums;
+  double fixed = -1;
+  for (Case const& at : cases) {
+    for (auto storage : {FieldStorage::automatic, FieldStorage::int16}) {
+      INFO(at.name << (storage == FieldStorage::int16 ? ", 16 bits" : ""));
+      HomogenizeProblem problem = problem_of(at.objective, at.symmetry, {40, 40, 40}, 1);
+      if (problem.objective == "expression") problem.expression = "-C11";
+      problem.cell.storage = storage;
+      problem.constraints = at.constraints;
+      if (!at.constraints.empty()) problem.update = DesignUpdateMethod::moving_asymptotes;
+      allocated = 0;
+      Kokkos::Tools::Experimental::set_allocate_data_callback(count_allocation);
+      Kokkos::Tools::Experimental::set_deallocate_data_callback(count_free);
+      HomogenizeOptimizer<Space, float> const optimizer(space, problem);
+      Kokkos::Tools::Experimental::set_allocate_data_callback(nullptr);
+      Kokkos::Tools::Experimental::set_deallocate_data_callback(nullptr);
+      CHECK(static_cast<int>(optimizer.plan().strains.size()) == at.strains);
+      auto const predicted = static_cast<double>(HomogenizeOptimizer<Space, float>::bytes(problem));
+      // Beside it there are workspaces and tables of a fixed size: as many in every case, and one with the asymptotes.
+      double const surplus = static_cast<double>(allocated) - predicted;
+      if (fixed < 0) fixed = surplus;
+      double const workspace = at.constraints.empty() ? 0 : one_workspace;
+      CHECK(surplus == Approx(fixed + workspace).margin(10e3));
+    }
+  }
+  CHECK(fixed >= 0);
+  CHECK(fixed < 1e6);  // beside 10 MB
 }

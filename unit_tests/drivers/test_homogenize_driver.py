@@ -322,6 +322,25 @@ def same_seed_same_design(bench):
 
 
 @case
+def two_threads_repeat_bit_by_bit(bench):
+    mma = '[objective]\nexpression = "-C33"\n[[constraint]]\nkind = "shear_at_least"\nbound = 0.01\n'
+    cases = [SMALL.replace("8, 8, 8", "12, 12, 12"),
+             SMALL.replace("8, 8, 8", "9, 7, 10") + mma + '[design]\nupdate = "mma"\nsymmetry = "none"\n']
+    for text in cases:
+        outputs = []
+        for _ in range(2):
+            outputs.append(bench.fresh())
+            run = bench.run([os.path.join(bench.binaries, bench.program), "design", bench.config(text), "--threads", "2",
+                             "--output", outputs[-1]])
+            check(run.code == 0, run)
+        one, two = (content(output) for output in outputs)
+        for name in ("C.csv", "density.npy", "density.vti", "cell.stl"):
+            check(one[name] == two[name], "%s differs" % name)
+        for a, b in zip(*(history(output) for output in outputs)):
+            check(all(a[key] == b[key] for key in a if not key.startswith("seconds")), a, b)
+
+
+@case
 def design_from_a_file_and_resampled(bench):
     output = design(bench, SMALL)
     path = os.path.join(output, "density.npy")

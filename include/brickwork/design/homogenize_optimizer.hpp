@@ -56,7 +56,8 @@ class HomogenizeOptimizer {
   HomogenizeOptimizer(ExecutionSpace const& space, HomogenizeProblem const& problem,
                       TensorObjective const* objective = nullptr);
 
-  /// Bytes that the constructor allocates on the device.
+  /// Bytes that the constructor allocates on the device, of those that grow with the cells, for the objective that the
+  /// problem names.
   static index_t bytes(HomogenizeProblem const& problem);
 
   HomogenizeProblem const& problem() const { return problem_; }
@@ -96,7 +97,8 @@ class HomogenizeOptimizer {
   };
 
   void make_solver(StrainPlan const& plan, FieldStorage storage);
-  void make_constraints();
+  static std::vector<Function> constraint_functions(HomogenizeProblem const& problem);
+  static StrainPlan plan_of(TensorObjective const& objective, std::vector<Function> const& constraints, bool cubic);
   void restore_solver();
   DensityMeasures project(ScheduleStage parameters);
   void analyse(ScheduleStage const& parameters, HomogenizeStep& record);
