@@ -2,18 +2,17 @@
 
 set(BRICKWORK_GENERATED_INCLUDE "${CMAKE_CURRENT_BINARY_DIR}/include")
 
-set(BRICKWORK_GIT_HASH "unknown")
+# The revision is asked for at every build, not when CMake runs: it must not be stale after the next commit.
 find_package(Git QUIET)
-if(Git_FOUND AND EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/.git")
-  execute_process(
-    COMMAND "${GIT_EXECUTABLE}" rev-parse --short=12 HEAD
-    WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}"
-    OUTPUT_VARIABLE git_hash OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET
-    RESULT_VARIABLE git_result)
-  if(git_result EQUAL 0)
-    set(BRICKWORK_GIT_HASH "${git_hash}")
-  endif()
-endif()
+set(BRICKWORK_REVISION_INCLUDE "${CMAKE_CURRENT_BINARY_DIR}/revision")
+add_custom_target(
+  brickwork_revision
+  COMMAND "${CMAKE_COMMAND}" "-DSOURCE=${CMAKE_CURRENT_SOURCE_DIR}" "-DOUTPUT=${BRICKWORK_REVISION_INCLUDE}/brickwork_revision.hpp"
+          "-DGIT=${GIT_EXECUTABLE}" -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/BrickworkRevision.cmake"
+  BYPRODUCTS "${BRICKWORK_REVISION_INCLUDE}/brickwork_revision.hpp"
+  COMMENT ""
+  VERBATIM)
+
 foreach(part KOKKOS_KERNELS HDF5 ZLIB)
   set(BRICKWORK_${part}_VALUE 0)
   if(BRICKWORK_HAS_${part})

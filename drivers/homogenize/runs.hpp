@@ -10,6 +10,7 @@
 #include "brickwork/core/check.hpp"
 #include "brickwork/core/config.hpp"
 #include "brickwork/core/device_memory.hpp"
+#include "brickwork/core/revision.hpp"
 #include "brickwork/core/timing.hpp"
 #include "brickwork/io/homogenize_config.hpp"
 #include "brickwork/io/homogenize_results.hpp"
@@ -64,8 +65,7 @@ inline void fill_facts(CellSummary& summary, std::string const& name, PeriodicCe
   summary.backend = Space::name();
   summary.device = memory.device;
   summary.precision = to_string(cell.solver.precision);
-  summary.versions = {
-      {"brickwork", BRICKWORK_VERSION}, {"revision", BRICKWORK_GIT_HASH}, {"kokkos", BRICKWORK_KOKKOS_VERSION}};
+  summary.versions = {{"brickwork", BRICKWORK_VERSION}, {"revision", revision()}, {"kokkos", BRICKWORK_KOKKOS_VERSION}};
   summary.poisson = cell.poisson;
 }
 

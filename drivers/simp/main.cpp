@@ -16,6 +16,7 @@
 
 #include "brickwork/core/config.hpp"
 #include "brickwork/core/device_memory.hpp"
+#include "brickwork/core/revision.hpp"
 #include "brickwork/core/timing.hpp"
 #include "brickwork/design/simp_optimizer.hpp"
 #include "brickwork/io/device_field.hpp"
@@ -166,8 +167,7 @@ int run(SimpConfig const& config, bool force) {
   summary.peak_bytes = static_cast<double>(after.used_peak - memory.used_peak);
   summary.predicted_bytes = static_cast<double>(plan.total());
   summary.load_resultants = optimizer.conditions().resultants;
-  summary.versions = {
-      {"brickwork", BRICKWORK_VERSION}, {"revision", BRICKWORK_GIT_HASH}, {"kokkos", BRICKWORK_KOKKOS_VERSION}};
+  summary.versions = {{"brickwork", BRICKWORK_VERSION}, {"revision", revision()}, {"kokkos", BRICKWORK_KOKKOS_VERSION}};
   summary.warnings = optimizer.warnings();
   directory.write_summary(summary);
 

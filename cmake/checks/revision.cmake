@@ -1,0 +1,47 @@
+# The header of the revision follows the checkout, and is left alone where nothing changed.
+# cmake -DSCRIPT=.../BrickworkRevision.cmake -DGIT=PROGRAM -DWORK=DIR -P revision.cmake
+file(REMOVE_RECURSE "${WORK}")
+file(MAKE_DIRECTORY "${WORK}/sources")
+set(header "${WORK}/brickwork_revision.hpp")
+
+function(git)
+  execute_process(
+    COMMAND "${GIT}" -c user.name=check -c user.email=check@localhost -c commit.gpgsign=false ${ARGN}
+    WORKING_DIRECTORY "${WORK}/sources" OUTPUT_VARIABLE out OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  set(out "${out}" PARENT_SCOPE)
+endfunction()
+
+function(expect wanted)
+  execute_process(COMMAND "${CMAKE_COMMAND}" "-DSOURCE=${WORK}/sources" "-DOUTPUT=${header}" "-DGIT=${GIT}" -P "${SCRIPT}"
+                          COMMAND_ERROR_IS_FATAL ANY)
+  file(READ "${header}" text)
+  if(NOT text STREQUAL "#define BRICKWORK_REVISION \"${wanted}\"\n")
+    message(FATAL_ERROR "revision: '${text}' where ${wanted} is right")
+  endif()
+endfunction()
+
+expect("unknown")
+git(init -q)
+file(WRITE "${WORK}/sources/a" "1")
+git(add a)
+git(commit -q -m one)
+git(tag v1)
+git(rev-parse --short=12 HEAD)
+set(first "${out}")
+expect("${first}")
+file(WRITE "${WORK}/sources/untracked" "")
+file(TIMESTAMP "${header}" before "%s")
+execute_process(COMMAND "${CMAKE_COMMAND}" -E sleep 1.1)
+expect("${first}")
+file(TIMESTAMP "${header}" after "%s")
+if(NOT before STREQUAL after)
+  message(FATAL_ERROR "revision: the header was written again without need")
+endif()
+file(WRITE "${WORK}/sources/a" "22")
+expect("${first}-dirty")
+git(commit -q -a -m two)
+git(rev-parse --short=12 HEAD)
+if(out STREQUAL first)
+  message(FATAL_ERROR "revision: the second commit is the first")
+endif()
+expect("${out}")
