@@ -252,9 +252,9 @@ void HermiteLevel<ExecutionSpace, Scalar, Dim>::at_interior(char const* label, E
   if (interior.is_box) {
     detail::star_on_box(label, space, star_, x.data(), stride, interior.box, finish);
   } else {
-    detail::for_each_in_blocks(label, space, interior.count,
-                               detail::StarAtSites<Scalar, Dim, detail::TableSites, Finish>{star_, x.data(), stride,
-                                                                                            interior.sites(), finish});
+    detail::for_each_by_value(label, space, interior.count,
+                              detail::StarAtSites<Scalar, Dim, detail::TableSites, Finish>{star_, x.data(), stride,
+                                                                                           interior.sites(), finish});
   }
 }
 
@@ -270,8 +270,8 @@ void HermiteLevel<ExecutionSpace, Scalar, Dim>::at_rim(char const* label, Execut
                                                        typename sites_type::Rim const& rim, vector_type const& x,
                                                        Finish const& finish) const {
   if (rim.count == 0) return;
-  detail::for_each_in_blocks(label, space, rim.count * unknowns,
-                             detail::RimRows<Scalar, Dim, Finish>{rim_product(rim, x), finish});
+  detail::for_each_by_value(label, space, rim.count * unknowns,
+                            detail::RimRows<Scalar, Dim, Finish>{rim_product(rim, x), finish});
 }
 
 template <class ExecutionSpace, class Scalar, int Dim>
@@ -339,9 +339,9 @@ void HermiteLevel<ExecutionSpace, Scalar, Dim>::sweep(ExecutionSpace const& spac
     at_interior("brickwork::HermiteLevel::sweep::interior", space, sites_.coloured[static_cast<std::size_t>(colour)], x,
                 finish);
     if (sites_.rim_has_free)
-      detail::for_each_in_blocks("brickwork::HermiteLevel::sweep::rim", space, sites_.rim.count,
-                                 detail::RimVertices<Scalar, Dim, detail::CorrectInPlace<Scalar, unknowns>>{
-                                     rim_product(sites_.rim, x), colour, finish});
+      detail::for_each_by_value("brickwork::HermiteLevel::sweep::rim", space, sites_.rim.count,
+                                detail::RimVertices<Scalar, Dim, detail::CorrectInPlace<Scalar, unknowns>>{
+                                    rim_product(sites_.rim, x), colour, finish});
   }
 }
 

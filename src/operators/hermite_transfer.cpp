@@ -111,10 +111,10 @@ void HermiteTransfer<ExecutionSpace, Dim>::prolongate(ExecutionSpace const& spac
                                                       HermiteLevelVector<Scalar, memory_space, Dim> const& copy) const {
   with_parents([&](auto const& parents) {
     using Parents = std::decay_t<decltype(parents)>;
-    detail::for_each_in_blocks("brickwork::HermiteTransfer::prolongate", space, parents.count,
-                               detail::Prolongate<Scalar, Dim, Parents>{
-                                   parents, coarse.data(), x.data(), to.data(), copy.data(), fine_cells_.data(),
-                                   static_cast<index_t>(coarse.extent(0)), static_cast<index_t>(to.extent(0))});
+    using Kernel = detail::Prolongate<Scalar, Dim, Parents>;
+    detail::for_each_by_value("brickwork::HermiteTransfer::prolongate", space, parents.count * Kernel::rows,
+                              Kernel{parents, coarse.data(), x.data(), to.data(), copy.data(), fine_cells_.data(),
+                                     static_cast<index_t>(coarse.extent(0)), static_cast<index_t>(to.extent(0))});
   });
 }
 
@@ -126,7 +126,7 @@ void HermiteTransfer<ExecutionSpace, Dim>::restrict_to(ExecutionSpace const& spa
                                                        bool add) const {
   with_parents([&](auto const& parents) {
     using Parents = std::decay_t<decltype(parents)>;
-    detail::for_each_in_blocks(
+    detail::for_each_by_value(
         "brickwork::HermiteTransfer::restrict_to", space, parents.count,
         detail::Restrict<Scalar, Dim, Parents>{parents, r.data(), b.data(), static_cast<index_t>(b.extent(0)),
                                                static_cast<index_t>(r.extent(0)), add});

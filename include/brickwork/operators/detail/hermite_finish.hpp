@@ -27,17 +27,21 @@ KOKKOS_FORCEINLINE_FUNCTION void put(Scalar* to, Value const& value) {
   }
 }
 
+/// Every one is to[i] = known + factor[m] (A x)[i], where what is known is loaded before A x is at hand: the loads then
+/// take place beside those of A x.
+///
 /// y = A x
 template <class Scalar>
 struct StoreRow {
-  Scalar* y;
+  Scalar* to;
   index_t stride;
   template <class Value>
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(index_t vertex, int m, Value const& product) const {
-    put(y + vertex + m * stride, product);
+  KOKKOS_FORCEINLINE_FUNCTION Value known(index_t, int) const {
+    return Value{};
   }
+  KOKKOS_FORCEINLINE_FUNCTION Scalar factor(int) const { return 1; }
   KOKKOS_FORCEINLINE_FUNCTION void at_rim(index_t vertex, int m, Scalar product, Scalar, bool) const {
-    y[vertex + m * stride] = product;
+    to[vertex + m * stride] = product;
   }
 };
 
@@ -45,15 +49,16 @@ struct StoreRow {
 template <class Scalar>
 struct StoreRowResidual {
   Scalar const* b;
-  Scalar* r;
+  Scalar* to;
   index_t stride;
   template <class Value>
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(index_t vertex, int m, Value const& product) const {
-    index_t const at = vertex + m * stride;
-    put(r + at, static_cast<Value>(get<Value>(b + at) - product));
+  KOKKOS_FORCEINLINE_FUNCTION Value known(index_t vertex, int m) const {
+    return get<Value>(b + vertex + m * stride);
   }
+  KOKKOS_FORCEINLINE_FUNCTION Scalar factor(int) const { return -1; }
   KOKKOS_FORCEINLINE_FUNCTION void at_rim(index_t vertex, int m, Scalar product, Scalar, bool) const {
-    (*this)(vertex, m, product);
+    index_t const at = vertex + m * stride;
+    to[at] = b[at] - product;
   }
 };
 
@@ -67,13 +72,13 @@ struct ChebyshevStep {
   Scalar momentum, weight;
   Scalar scale[unknowns];  // weight D^-1 away from the rim
   template <class Value>
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(index_t vertex, int m, Value const& product) const {
+  KOKKOS_FORCEINLINE_FUNCTION Value known(index_t vertex, int m) const {
     index_t const at = vertex + m * stride;
-    Value const centre = get<Value>(x + at);
-    Value value = centre + scale[m] * (get<Value>(b + at) - product);
-    if (momentum != 0) value += momentum * (old ? static_cast<Value>(centre - get<Value>(old + at)) : centre);
-    put(to + at, value);
+    Value value = (1 + momentum) * get<Value>(x + at) + scale[m] * get<Value>(b + at);
+    if (momentum != 0 && old) value -= momentum * get<Value>(old + at);
+    return value;
   }
+  KOKKOS_FORCEINLINE_FUNCTION Scalar factor(int m) const { return -scale[m]; }
   KOKKOS_FORCEINLINE_FUNCTION void at_rim(index_t vertex, int m, Scalar product, Scalar diagonal, bool free) const {
     index_t const at = vertex + m * stride;
     Scalar value = x[at];
@@ -102,17 +107,18 @@ struct JacobiAtRim {
 template <class Scalar, int unknowns>
 struct CorrectInPlace {
   Scalar const* b;
-  Scalar* x;
+  Scalar* to;
   index_t stride;
   Scalar inverse[unknowns];
   template <class Value>
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(index_t vertex, int m, Value const& product) const {
+  KOKKOS_FORCEINLINE_FUNCTION Value known(index_t vertex, int m) const {
     index_t const at = vertex + m * stride;
-    put(x + at, static_cast<Value>(get<Value>(x + at) + inverse[m] * (get<Value>(b + at) - product)));
+    return get<Value>(to + at) + inverse[m] * get<Value>(b + at);
   }
+  KOKKOS_FORCEINLINE_FUNCTION Scalar factor(int m) const { return -inverse[m]; }
   KOKKOS_FORCEINLINE_FUNCTION void at_rim(index_t vertex, int m, Scalar product, Scalar diagonal, bool free) const {
     index_t const at = vertex + m * stride;
-    if (free) x[at] += (b[at] - product) / diagonal;
+    if (free) to[at] += (b[at] - product) / diagonal;
   }
 };
 

@@ -21,6 +21,8 @@
 #include "brickwork/core/fields.hpp"
 #include "brickwork/core/simd.hpp"
 #include "brickwork/fem/hermite.hpp"
+#include "brickwork/operators/detail/async_copy.hpp"
+#include "brickwork/operators/detail/hermite_finish.hpp"
 
 namespace brickwork::detail {
 
@@ -184,7 +186,7 @@ struct BoxSites {
   }
 };
 
-/// The product at single vertices, handed to finish(vertex, m, value).
+/// The product at single vertices, finished as hermite_finish.hpp says.
 template <class Scalar, int Dim, class Sites, class Finish>
 struct StarAtSites {
   StarCoefficients<Scalar, Dim> coefficients;
@@ -196,10 +198,13 @@ struct StarAtSites {
   KOKKOS_FUNCTION void operator()(index_t site) const {
     index_t const vertex = sites.vertex(site);
     auto const rows = sites.rows(site, vertex);
+    Scalar known[1 << Dim];
+    for (int m = 0; m < (1 << Dim); ++m) known[m] = finish.template known<Scalar>(vertex, m);
+    Scalar* const to = finish.to + vertex;
     if constexpr (Dim == 2) {
       Scalar sums[4][3] = {};
       star_layer<false, true, Scalar>(coefficients.value, 0, Load{x, stride, {rows(0), rows(1), rows(2)}}, sums);
-      for (int g = 0; g < 4; ++g) finish(vertex, g, sums[g][2]);
+      for (int g = 0; g < 4; ++g) to[g * stride] = known[g] + finish.factor(g) * sums[g][2];
     } else {
       Scalar result[8] = {};
       static_for<3>([&](auto layer) BRICKWORK_INLINE_LAMBDA {
@@ -213,7 +218,7 @@ struct StarAtSites {
           for (int g = 0; g < 4; ++g) add_layer<z, c>(sums[g], result[g], result[g + 4]);
         });
       });
-      for (int m = 0; m < 8; ++m) finish(vertex, m, result[m]);
+      for (int m = 0; m < 8; ++m) to[m * stride] = known[m] + finish.factor(m) * result[m];
     }
   }
 
@@ -236,23 +241,57 @@ struct StarAtSites {
   }
 };
 
-/// The product on a box of vertices, marching through its layers: each layer is read once (with its neighbours in x and
-/// y, from cache) and gives to the rows of three.
-template <class ExecutionSpace, class Scalar, class Finish>
-struct StarMarch {
-  using policy_type = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::LaunchBounds<128, 3>>;
-  using member_type = typename policy_type::member_type;
-  static constexpr bool on_host =
-      Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename ExecutionSpace::memory_space>::accessible;
-  static constexpr int tile_x = 32, tile_y = 4;
-
-  StarCoefficients<Scalar, 3> coefficients;
+/// A box of vertices that is no neighbour of the level's edge, cut into tiles that march through layers: each layer is
+/// read once (with its neighbours in x and y) and gives to the rows of three.
+template <class Scalar>
+struct StarBox {
   Scalar const* x;
   index_t stride;     // between unknowns
   index_t row, slab;  // between vertices
   index_t origin;     // first vertex of the box
   int extent[3];
   int tiles[2], layers;  // tiles in x and y, layers of vertices that a tile marches through
+
+  StarBox(BoxSites<3> const& sites, Scalar const* x_, index_t stride_, int tile_x, int tile_y, int tiles_wanted)
+      : x(x_), stride(stride_), row(sites.stride[1]), slab(sites.stride[2]), origin(0) {
+    for (int d = 0; d < 3; ++d) {
+      origin += sites.first[d] * sites.stride[d];
+      extent[d] = sites.extent[d];
+    }
+    tiles[0] = (extent[0] + tile_x - 1) / tile_x;
+    tiles[1] = (extent[1] + tile_y - 1) / tile_y;
+    // Two layers more are read than written: as many layers as leave the wanted number of tiles.
+    index_t const plane = static_cast<index_t>(tiles[0]) * tiles[1];
+    layers = static_cast<int>(math::clamp<index_t>(plane * extent[2] / tiles_wanted, 1, 32));
+  }
+  index_t tile_count() const { return static_cast<index_t>(tiles[0]) * tiles[1] * ((extent[2] + layers - 1) / layers); }
+};
+
+/// What the layers so far gave to the rows of the last one and of the coming one, along one column.
+template <class Value>
+struct StarColumn {
+  Value now[8] = {}, next[8] = {};
+
+  /// Takes a layer's sums, from the unknowns without (v) and with (w) a derivative in z; gives the rows of the layer
+  /// before.
+  KOKKOS_FORCEINLINE_FUNCTION void advance(Value const (&v)[4][3], Value const (&w)[4][3], Value (&rows)[8]) {
+    for (int g = 0; g < 4; ++g) {
+      rows[g] = now[g] + v[g][0] - w[g][0];
+      rows[g + 4] = now[g + 4] + v[g][1] + w[g][1];
+      now[g] = next[g] + v[g][2];
+      now[g + 4] = next[g + 4] + w[g][2];
+      next[g] = v[g][0] + w[g][0];
+      next[g + 4] = w[g][1] - v[g][1];
+    }
+  }
+};
+
+/// The march on a host: packs of columns.
+template <class Scalar, class Finish>
+struct StarMarch {
+  static constexpr int tile_x = 32, tile_y = 4;
+  StarCoefficients<Scalar, 3> coefficients;
+  StarBox<Scalar> box;
   Finish finish;
 
   template <class Value>
@@ -260,121 +299,167 @@ struct StarMarch {
     Scalar const* x;
     index_t stride, row;
     KOKKOS_FORCEINLINE_FUNCTION Value operator()(int r, int dx, int m) const {
-      Scalar const* const from = x + (r - 1) * row + dx + m * stride;
-      if constexpr (std::is_same_v<Value, Scalar>) {
-        return *from;
-      } else {
-        return load_pack(from);
-      }
+      return get<Value>(x + (r - 1) * row + dx + m * stride);
     }
   };
 
   template <class Value>
   KOKKOS_FORCEINLINE_FUNCTION void column(index_t first, int count) const {
-    Value now[8] = {}, next[8] = {};  // what the layers so far gave to the rows of the last one and of the coming one
-    index_t vertex = first - slab;
-    for (int layer = 0; layer < count + 2; ++layer, vertex += slab) {
-      Value v[4][3] = {}, w[4][3] = {};  // from the unknowns without and with a derivative in z
-      star_layer<true, true, Value>(coefficients.value, 0, Load<Value>{x + vertex, stride, row}, v);
-      star_layer<true, true, Value>(coefficients.value, 1, Load<Value>{x + vertex + 4 * stride, stride, row}, w);
-      for (int g = 0; g < 4; ++g) {
-        Value const below[2] = {now[g] + v[g][0] - w[g][0], now[g + 4] + v[g][1] + w[g][1]};
-        now[g] = next[g] + v[g][2];
-        now[g + 4] = next[g + 4] + w[g][2];
-        next[g] = v[g][0] + w[g][0];
-        next[g + 4] = w[g][1] - v[g][1];
-        if (layer >= 2) {
-          finish(vertex - slab, g, below[0]);
-          finish(vertex - slab, g + 4, below[1]);
-        }
-      }
+    StarColumn<Value> column;
+    index_t vertex = first - box.slab;
+    for (int layer = 0; layer < count + 2; ++layer, vertex += box.slab) {
+      Scalar const* const x = box.x + vertex;
+      Value v[4][3] = {}, w[4][3] = {}, rows[8];
+      star_layer<true, true, Value>(coefficients.value, 0, Load<Value>{x, box.stride, box.row}, v);
+      star_layer<true, true, Value>(coefficients.value, 1, Load<Value>{x + 4 * box.stride, box.stride, box.row}, w);
+      column.advance(v, w, rows);
+      if (layer < 2) continue;
+      index_t const before = vertex - box.slab;
+      for (int m = 0; m < 8; ++m)
+        put(finish.to + before + m * box.stride,
+            static_cast<Value>(finish.template known<Value>(before, m) + finish.factor(m) * rows[m]));
     }
   }
 
-  KOKKOS_FUNCTION void operator()(member_type const& team) const {
-    int rest = team.league_rank();
-    int const x0 = rest % tiles[0] * tile_x;
-    rest /= tiles[0];
-    int const y0 = rest % tiles[1] * tile_y;
-    int const z0 = rest / tiles[1] * layers;
-    int const count = math::min(layers, extent[2] - z0);
-    index_t const first = origin + x0 + y0 * row + z0 * slab;
-    if constexpr (on_host) {
-      constexpr int width = pack_width<Scalar>;
-      for (int y = 0; y < tile_y && y0 + y < extent[1]; ++y) {
-        int const columns = math::min(tile_x, extent[0] - x0);
-        int i = 0;
-        if constexpr (width > 1)
-          for (; i + width <= columns; i += width) column<Pack<Scalar>>(first + i + y * row, count);
-        for (; i < columns; ++i) column<Scalar>(first + i + y * row, count);
-      }
-    } else {
-      int const rank = team.team_rank();
-      int const i = rank % tile_x, j = rank / tile_x;
-      if (x0 + i < extent[0] && y0 + j < extent[1]) column<Scalar>(first + i + j * row, count);
+  KOKKOS_FUNCTION void operator()(index_t tile) const {
+    auto rest = static_cast<int>(tile);
+    int const x0 = rest % box.tiles[0] * tile_x;
+    rest /= box.tiles[0];
+    int const y0 = rest % box.tiles[1] * tile_y;
+    int const z0 = rest / box.tiles[1] * box.layers;
+    int const count = math::min(box.layers, box.extent[2] - z0);
+    index_t const first = box.origin + x0 + y0 * box.row + z0 * box.slab;
+    constexpr int width = pack_width<Scalar>;
+    for (int y = 0; y < tile_y && y0 + y < box.extent[1]; ++y) {
+      int const columns = math::min(tile_x, box.extent[0] - x0);
+      int i = 0;
+      if constexpr (width > 1)
+        for (; i + width <= columns; i += width) column<Pack<Scalar>>(first + i + y * box.row, count);
+      for (; i < columns; ++i) column<Scalar>(first + i + y * box.row, count);
     }
   }
 };
 
-/// Calls functor(i) for i in [0, count) in teams of fixed size, so that neighbouring indices share a cache, with the
-/// functor passed by value: the coefficients lie in constant memory and the launch can be recorded in a graph.
-template <class ExecutionSpace, class Functor>
-struct InBlocks {
-  using policy_type = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::LaunchBounds<128, 3>>;
+/// The march on a GPU: a team per tile, one column per thread, layers in a ring of three in shared memory that
+/// asynchronous copies fill two layers ahead. Kokkos gives a team 48 kB of it, which sets the tile's height.
+template <class ExecutionSpace, class Scalar, class Finish>
+struct StarTile {
+  static constexpr int tile_x = 32, tile_y = sizeof(Scalar) == 8 ? 4 : 8, threads = tile_x * tile_y;
+  static constexpr int width = tile_x + 2, height = tile_y + 2, plane = width * height, layer_size = 8 * plane;
+  static constexpr int ring = 3;
+  static constexpr int scratch_bytes = static_cast<int>(sizeof(Scalar)) * ring * layer_size;
+  using policy_type = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::LaunchBounds<threads, sizeof(Scalar) == 8 ? 3 : 2>>;
   using member_type = typename policy_type::member_type;
-  static constexpr int block = 128;
-  Functor functor;
-  index_t count;
+
+  StarCoefficients<Scalar, 3> coefficients;
+  StarBox<Scalar> box;
+  Finish finish;
+
+  struct Load {
+    Scalar const* x;  // this thread's vertex, unknown 0 or 4
+    KOKKOS_FORCEINLINE_FUNCTION Scalar operator()(int r, int dx, int m) const {
+      return x[(r - 1) * width + dx + m * plane];
+    }
+  };
+
+  /// Begins to copy a layer: a warp takes all rows of an unknown, then everyone the two columns beyond a warp's width.
+  /// \param corner  the tile's vertex at (-1, -1) of the layer
+  KOKKOS_FORCEINLINE_FUNCTION void copy_layer(Scalar* to, index_t corner, int rank, int columns, int rows) const {
+    int const lane = rank % tile_x;
+    for (int m = rank / tile_x; m < 8; m += tile_y) {
+      Scalar const* const from = box.x + corner + m * box.stride + lane;
+      for (int r = 0; r < height; ++r)
+        if (lane < columns && r < rows) copy_async(to + m * plane + r * width + lane, from + r * box.row);
+    }
+    for (int n = rank; n < 16 * height; n += threads) {
+      int const m = n / (2 * height), r = n % (2 * height) / 2, column = tile_x + n % 2;
+      if (r < rows && column < columns)
+        copy_async(to + m * plane + r * width + column, box.x + corner + m * box.stride + r * box.row + column);
+    }
+    commit_copies();
+  }
+
   KOKKOS_FUNCTION void operator()(member_type const& team) const {
-    index_t const first = static_cast<index_t>(team.league_rank()) * block;
-    for (int i = team.team_rank(); i < block; i += team.team_size())
-      if (first + i < count) functor(first + i);
+    auto* const scratch = static_cast<Scalar*>(team.team_scratch(0).get_shmem(int(scratch_bytes)));
+    int const rank = team.team_rank(), i = rank % tile_x, j = rank / tile_x;
+    int rest = team.league_rank();
+    int const x0 = rest % box.tiles[0] * tile_x;
+    rest /= box.tiles[0];
+    int const y0 = rest % box.tiles[1] * tile_y;
+    int const z0 = rest / box.tiles[1] * box.layers;
+    int const count = math::min(box.layers, box.extent[2] - z0);
+    bool const inside = x0 + i < box.extent[0] && y0 + j < box.extent[1];
+    int const columns = math::min(width, box.extent[0] - x0 + 2), rows = math::min(height, box.extent[1] - y0 + 2);
+    index_t corner = box.origin + x0 - 1 + (y0 - 1) * box.row + (z0 - 1) * box.slab;
+    index_t before = corner + (i + 1) + (j + 1) * box.row - box.slab;  // this thread's vertex a layer back
+    int const own = (j + 1) * width + i + 1;
+    copy_layer(scratch, corner, rank, columns, rows);
+    copy_layer(scratch + layer_size, corner + box.slab, rank, columns, rows);
+    corner += 2 * box.slab;
+    StarColumn<Scalar> column;
+    for (int layer = 0; layer < count + 2; ++layer, before += box.slab, corner += box.slab) {
+      wait_for_copies();
+      team.team_barrier();
+      if (layer < count) {
+        copy_layer(scratch + (layer + 2) % ring * layer_size, corner, rank, columns, rows);
+      } else {
+        commit_copies();
+      }
+      bool const writes = inside && layer >= 2;
+      Scalar known[8] = {};
+      if (writes)
+        for (int m = 0; m < 8; ++m) known[m] = finish.template known<Scalar>(before, m);
+      Scalar const* const x = scratch + layer % ring * layer_size + own;
+      Scalar v[4][3] = {}, w[4][3] = {}, result[8];
+      star_layer<true, true, Scalar>(coefficients.value, 0, Load{x}, v);
+      star_layer<true, true, Scalar>(coefficients.value, 1, Load{x + 4 * plane}, w);
+      column.advance(v, w, result);
+      if (writes)
+        for (int m = 0; m < 8; ++m) finish.to[before + m * box.stride] = known[m] + finish.factor(m) * result[m];
+    }
   }
 };
 
-template <class Kernel, class ExecutionSpace>
-void launch_by_value(char const* label, ExecutionSpace const& space, index_t teams, int team_size,
-                     Kernel const& kernel) {
-  static_assert(sizeof(Kernel) <= 3584, "a kernel argument of CUDA has 4 kB, and the policy travels along");
-  constexpr bool on_host =
-      Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename ExecutionSpace::memory_space>::accessible;
-  typename Kernel::policy_type const policy(space, static_cast<int>(teams), on_host ? 1 : team_size);
-  Kokkos::parallel_for(
-      label, Kokkos::Experimental::require(policy, Kokkos::Experimental::WorkItemProperty::HintLightWeight), kernel);
-}
-
+/// Calls functor(i) for i in [0, count), with the functor passed by value: its coefficients lie in constant memory, and
+/// the launch can be recorded in a graph. A range, not teams: for those Kokkos takes the level-1 cache for shared
+/// memory.
 template <class ExecutionSpace, class Functor>
-void for_each_in_blocks(char const* label, ExecutionSpace const& space, index_t count, Functor const& functor) {
+void for_each_by_value(char const* label, ExecutionSpace const& space, index_t count, Functor const& functor) {
+  static_assert(sizeof(Functor) <= 3584, "a kernel argument of CUDA has 4 kB, and the policy travels along");
   if (count == 0) return;
-  using Kernel = InBlocks<ExecutionSpace, Functor>;
-  launch_by_value(label, space, (count + Kernel::block - 1) / Kernel::block, Kernel::block, Kernel{functor, count});
+  Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<index_t>, Kokkos::LaunchBounds<128, 2>> const policy(
+      space, index_t(0), count);
+  Kokkos::parallel_for(
+      label, Kokkos::Experimental::require(policy, Kokkos::Experimental::WorkItemProperty::HintLightWeight), functor);
 }
 
-/// The product on a box of vertices that are no neighbours of the level's edge, in the kernel that suits it.
+/// The product on a box of vertices, in the kernel that suits the space.
 template <class Scalar, int Dim, class ExecutionSpace, class Finish>
 void star_on_box(char const* label, ExecutionSpace const& space, StarCoefficients<Scalar, Dim> const& coefficients,
                  Scalar const* x, index_t stride, BoxSites<Dim> const& sites, Finish const& finish) {
   if (sites.count == 0) return;
   if constexpr (Dim == 3) {
     if (sites.step == 1) {
-      using Kernel = StarMarch<ExecutionSpace, Scalar, Finish>;
-      Kernel kernel{coefficients, x, stride, sites.stride[1], sites.stride[2], 0, {}, {}, 1, finish};
-      for (int d = 0; d < 3; ++d) {
-        kernel.origin += sites.first[d] * sites.stride[d];
-        kernel.extent[d] = sites.extent[d];
+      if constexpr (Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename ExecutionSpace::memory_space>::accessible) {
+        using Kernel = StarMarch<Scalar, Finish>;
+        Kernel const kernel{coefficients, {sites, x, stride, Kernel::tile_x, Kernel::tile_y, 256}, finish};
+        for_each_by_value(label, space, kernel.box.tile_count(), kernel);
+      } else {
+        using Kernel = StarTile<ExecutionSpace, Scalar, Finish>;
+        // Several tiles per multiprocessor, so that their ends do not leave it idle.
+        Kernel const kernel{coefficients, {sites, x, stride, Kernel::tile_x, Kernel::tile_y, 1024}, finish};
+        static_assert(sizeof(Kernel) <= 3584, "a kernel argument of CUDA has 4 kB, and the policy travels along");
+        typename Kernel::policy_type policy(space, static_cast<int>(kernel.box.tile_count()), int(Kernel::threads));
+        policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::scratch_bytes));
+        Kokkos::parallel_for(
+            label, Kokkos::Experimental::require(policy, Kokkos::Experimental::WorkItemProperty::HintLightWeight),
+            kernel);
       }
-      kernel.tiles[0] = (sites.extent[0] + Kernel::tile_x - 1) / Kernel::tile_x;
-      kernel.tiles[1] = (sites.extent[1] + Kernel::tile_y - 1) / Kernel::tile_y;
-      // Two layers more are read than written: as many layers as leave a GPU several teams per multiprocessor.
-      index_t const plane = static_cast<index_t>(kernel.tiles[0]) * kernel.tiles[1];
-      kernel.layers = static_cast<int>(math::clamp<index_t>(plane * sites.extent[2] / 1024, 1, 32));
-      index_t const teams = plane * ((sites.extent[2] + kernel.layers - 1) / kernel.layers);
-      launch_by_value(label, space, teams, Kernel::tile_x * Kernel::tile_y, kernel);
       return;
     }
   }
-  for_each_in_blocks(label, space, sites.count,
-                     StarAtSites<Scalar, Dim, BoxSites<Dim>, Finish>{coefficients, x, stride, sites, finish});
+  for_each_by_value(label, space, sites.count,
+                    StarAtSites<Scalar, Dim, BoxSites<Dim>, Finish>{coefficients, x, stride, sites, finish});
 }
 
 }  // namespace brickwork::detail

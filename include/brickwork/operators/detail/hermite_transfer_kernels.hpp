@@ -4,8 +4,8 @@
 // A cubic is a cubic on either half of its interval, so that prolongation is evaluation. With derivatives in reference
 // coordinates, a fine vertex at a coarse one takes (u, u'/2); one in the middle of (u0, u0') and (u1, u1') takes
 //   u = (u0 + u1) / 2 + (u0' - u1') / 8,   u' = 3/4 (u1 - u0) - (u0' + u1') / 8,
-// and in Dim dimensions the tensor product. One thread takes a coarse vertex V: it writes the fine vertices at
-// 2 V + {0, 1}^Dim, or gathers those at 2 V + {-1, 0, 1}^Dim. Nothing is accumulated by two threads.
+// and in Dim dimensions the tensor product. A coarse vertex V has the fine vertices at 2 V + {0, 1}^Dim, which a thread
+// per row writes, and gathers those at 2 V + {-1, 0, 1}^Dim in one thread. Nothing is accumulated by two threads.
 // Traffic per fine vertex in FP64: prolongation 64 (coarse: 8) read, 128 with the sum; restriction 64 + 16.
 // Source: "Matrix-Free Local Multigrid for Hermite Discretizations on GPUs", sections 2.2 and 3.1.
 #pragma once
@@ -113,20 +113,16 @@ struct Prolongate {
     }
   }
 
-  KOKKOS_FUNCTION void operator()(index_t site) const {
-    auto const family = parents.family(site);
-    if constexpr (Dim == 3) {
-      static_for<2>([&](auto z) BRICKWORK_INLINE_LAMBDA {
-        constexpr int dz = decltype(z)::value;
-        static_for<2>([&](auto y) BRICKWORK_INLINE_LAMBDA {
-          constexpr int dy = decltype(y)::value;
-          write_row<dy, dz>(family);
-        });
-      });
-    } else {
-      write_row<0, 0>(family);
-      write_row<1, 0>(family);
-    }
+  /// Rows of children that a coarse vertex has; one thread each.
+  static constexpr int rows = 1 << (Dim - 1);
+
+  KOKKOS_FUNCTION void operator()(index_t i) const {
+    auto const family = parents.family(i % parents.count);
+    auto const row = static_cast<int>(i / parents.count);
+    static_for<rows>([&](auto which) BRICKWORK_INLINE_LAMBDA {
+      constexpr int r = decltype(which)::value;
+      if (row == r) write_row<(r & 1), (r >> 1)>(family);
+    });
   }
 
  private:
