@@ -55,17 +55,26 @@ using Pack = typename PackTraits<Scalar>::type;
 template <class Scalar>
 inline constexpr int pack_width = PackTraits<Scalar>::width;
 
-/// Reads pack_width adjacent values; no alignment is assumed.
+/// Reads pack_width adjacent values; no alignment of packs is assumed. Single values are read as such: nvcc copies bytes
+/// one by one.
 template <class Scalar>
 KOKKOS_FORCEINLINE_FUNCTION Pack<Scalar> load_pack(Scalar const* from) {
-  Pack<Scalar> value;
-  memcpy(&value, from, sizeof(value));
-  return value;
+  if constexpr (pack_width<Scalar> == 1) {
+    return *from;
+  } else {
+    Pack<Scalar> value;
+    memcpy(&value, from, sizeof(value));
+    return value;
+  }
 }
 
 template <class Scalar>
 KOKKOS_FORCEINLINE_FUNCTION void store_pack(Scalar* to, Pack<Scalar> const& value) {
-  memcpy(to, &value, sizeof(value));
+  if constexpr (pack_width<Scalar> == 1) {
+    *to = value;
+  } else {
+    memcpy(to, &value, sizeof(value));
+  }
 }
 
 /// As many doubles as a pack of float has values: one or two packs.

@@ -101,16 +101,6 @@ struct SectorCoefficients {
   }
 };
 
-/// Keeps a compiler for devices from mixing what comes before with what comes after: the sectors, each of which frees
-/// the registers of its operands.
-KOKKOS_FORCEINLINE_FUNCTION void in_order(Pack<double>& value) {
-#if defined(__CUDA_ARCH__)
-  asm volatile("" : "+d"(value));
-#else
-  (void)value;
-#endif
-}
-
 template <int Dim, unsigned axes>
 struct EvenOdd {
   SectorCoefficients<Dim, axes> coefficients;
@@ -126,8 +116,6 @@ struct EvenOdd {
     for (int s = 0; s < Sectors::count; ++s) {
       Pack<double> sum[Sectors::size];
       BRICKWORK_UNROLL_ALL
-      for (int j = 0; j < Sectors::size; ++j) in_order(u[hermite_sector_slot<Dim>(axes, s, j)]);
-      BRICKWORK_UNROLL_ALL
       for (int j = 0; j < Sectors::size; ++j) {
         Pack<double> const in = u[hermite_sector_slot<Dim>(axes, s, j)];
         BRICKWORK_UNROLL_ALL
@@ -137,10 +125,7 @@ struct EvenOdd {
         }
       }
       BRICKWORK_UNROLL_ALL
-      for (int i = 0; i < Sectors::size; ++i) {
-        in_order(sum[i]);
-        u[hermite_sector_slot<Dim>(axes, s, i)] = sum[i];
-      }
+      for (int i = 0; i < Sectors::size; ++i) u[hermite_sector_slot<Dim>(axes, s, i)] = sum[i];
     }
     hermite_butterfly<Dim, axes, true>(u);
     BRICKWORK_UNROLL_ALL
@@ -214,7 +199,8 @@ struct Diagonalized {
 
   template <int part, class Source>
   KOKKOS_FORCEINLINE_FUNCTION void add_part(Source const& load, Pack<double> (&w)[unknowns]) const {
-    for (int layer = 0; layer < 4; ++layer) {  // not unrolled: the body is long
+    BRICKWORK_UNROLL_NONE
+    for (int layer = 0; layer < 4; ++layer) {
       auto const& last = transform[part][Dim - 1][layer];
       auto const values = load.again();
       Pack<double> p[plane];
