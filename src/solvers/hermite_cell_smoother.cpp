@@ -143,6 +143,13 @@ struct ListPatches {
   }
 };
 
+// Two adjacent values that start at an even place of a View: one access of 16 bytes.
+struct alignas(16) Pair {
+  double value[2];
+};
+KOKKOS_FORCEINLINE_FUNCTION Pair const& pair_at(double const* from) { return *reinterpret_cast<Pair const*>(from); }
+KOKKOS_FORCEINLINE_FUNCTION Pair& pair_at(double* from) { return *reinterpret_cast<Pair*>(from); }
+
 template <class ExecutionSpace, int Dim>
 struct PatchKernel {
   static constexpr int corners = 1 << Dim, unknowns = 1 << 2 * Dim;
@@ -187,8 +194,9 @@ struct SweepColor : PatchKernel<ExecutionSpace, Dim> {
     BRICKWORK_UNROLL_ALL
     for (int n = 0; n < corners; ++n) {
       double const* const from = this->u + around[n] * Base::unknowns + (j ^ Base::reflection(n));
-      v[0][n] = from[0];
-      v[1][n] = from[1];
+      Pair const own = pair_at(from);
+      v[0][n] = own.value[0];
+      v[1][n] = own.value[1];
     }
     BRICKWORK_UNROLL_ALL
     for (int c = 0; c < 2; ++c) {
@@ -203,8 +211,11 @@ struct SweepColor : PatchKernel<ExecutionSpace, Dim> {
           v[c][n + (1 << d)] = above - sign * below;
         }
       }
-      BRICKWORK_UNROLL_ALL
-      for (int m = 0; m < corners; ++m) sum.v[m] -= this->rows[m * Base::unknowns + j + c] * v[c][m];
+    }
+    BRICKWORK_UNROLL_ALL
+    for (int m = 0; m < corners; ++m) {
+      Pair const a = pair_at(this->rows + m * Base::unknowns + j);
+      sum.v[m] -= a.value[0] * v[0][m] + a.value[1] * v[1][m];
     }
     // The lanes whose unknowns are the vertex' own have its f besides.
     bool own = true;
@@ -218,9 +229,9 @@ struct SweepColor : PatchKernel<ExecutionSpace, Dim> {
     double load[2] = {0, 0};
     BRICKWORK_UNROLL_ALL
     for (int n = 0; n < corners; ++n) {
-      double const* const from = this->f + around[n] * Base::unknowns + (j ^ Base::reflection(n));
-      load[0] += from[0];
-      load[1] += from[1];
+      Pair const part = pair_at(this->f + around[n] * Base::unknowns + (j ^ Base::reflection(n)));
+      load[0] += part.value[0];
+      load[1] += part.value[1];
     }
     BRICKWORK_UNROLL_ALL
     for (int m = 0; m < corners; ++m)
@@ -236,8 +247,10 @@ struct SweepColor : PatchKernel<ExecutionSpace, Dim> {
     for (int m = 0; m < corners; ++m)
       if (m / 2 == pair) correction[m % 2] = this->inverse_block[m] * residual.v[m];
     double* const to = this->u + around[n] * Base::unknowns + hermite_local<Dim>(corners - 1 - n, 2 * pair);
-    to[0] += correction[0];
-    to[1] += correction[1];
+    Pair own = pair_at(to);
+    own.value[0] += correction[0];
+    own.value[1] += correction[1];
+    pair_at(to) = own;
   }
 
   KOKKOS_FUNCTION void operator()(member_type const& team) const {
@@ -264,8 +277,11 @@ struct ControlColor : PatchKernel<ExecutionSpace, Dim> {
       BRICKWORK_UNROLL_ALL
       for (int n = 0; n < Base::corners; ++n) {
         index_t const at = around[n] * Base::unknowns + 2 * lane;
-        this->u[at] += this->omega * this->f[at];
-        this->u[at + 1] += this->omega * this->f[at + 1];
+        Pair own = pair_at(this->u + at);
+        Pair const load = pair_at(this->f + at);
+        own.value[0] += this->omega * load.value[0];
+        own.value[1] += this->omega * load.value[1];
+        pair_at(this->u + at) = own;
       }
     });
   }

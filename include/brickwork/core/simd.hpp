@@ -55,8 +55,8 @@ using Pack = typename PackTraits<Scalar>::type;
 template <class Scalar>
 inline constexpr int pack_width = PackTraits<Scalar>::width;
 
-/// Reads pack_width adjacent values; no alignment of packs is assumed. Single values are read as such: nvcc copies bytes
-/// one by one.
+/// Reads pack_width adjacent values; no alignment of packs is assumed. Single values are read as such: nvcc copies
+/// bytes one by one.
 template <class Scalar>
 KOKKOS_FORCEINLINE_FUNCTION Pack<Scalar> load_pack(Scalar const* from) {
   if constexpr (pack_width<Scalar> == 1) {

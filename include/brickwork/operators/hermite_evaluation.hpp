@@ -17,7 +17,7 @@ enum class HermiteEvaluation {
   even_odd_1,  ///< sectors of the parity in x
   even_odd_2,  ///< in x and y
   even_odd_3,  ///< in x, y and z (Dim = 3)
-  fdm,         ///< fast diagonalization: two diagonal parts, first and last contractions stacked
+  fdm,         ///< fast diagonalization: two diagonal parts, six contractions of one axis each
   tensor_core  ///< sectors of eight unknowns on FP64 tensor cores (CUDA, compute capability 8.0 and above)
 };
 

@@ -12,8 +12,8 @@
 //                  multiply-adds themselves, from constant memory. A table in memory would have to write 32 copies of
 //                  each coefficient into registers, which alone takes longer than moving u and w.
 //   Dense          EvenOdd's coefficients without a split axis; four rows at a time
-//   Diagonalized   layer by layer of the slowest axis in spectral space, for each of the two parts: 4^(Dim-1) values
-//                  and the sums. The values are read again for every layer, out of the first-level cache.
+//   Diagonalized   one part after the other, six contractions in place each. The second part reads u again and adds to
+//                  what the first wrote, both out of the caches: two sets of values would not fit the registers.
 //   TensorCores    see hermite_tensor_cuda.hpp
 //
 // Operations: hermite_operations(). Source: "Matrix-Free Local Multigrid for Hermite Discretizations on GPUs", section
@@ -48,12 +48,18 @@ struct ProductSink {
   KOKKOS_FORCEINLINE_FUNCTION void operator()(int i, Pack<double> const& value) const {
     store_pack(to + i * cell_block, value);
   }
+  KOKKOS_FORCEINLINE_FUNCTION void add(int i, Pack<double> const& value) const {
+    store_pack(to + i * cell_block, load_pack(to + i * cell_block) + value);
+  }
 };
 struct ResidualSink {
   double const* minuend;
   double* to;
   KOKKOS_FORCEINLINE_FUNCTION void operator()(int i, Pack<double> const& value) const {
     store_pack(to + i * cell_block, load_pack(minuend + i * cell_block) - value);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void add(int i, Pack<double> const& value) const {
+    store_pack(to + i * cell_block, load_pack(to + i * cell_block) - value);
   }
 };
 
@@ -162,7 +168,7 @@ struct Dense {
 
 template <int Dim>
 struct Diagonalized {
-  static constexpr int unknowns = 1 << 2 * Dim, plane = unknowns / 4;
+  static constexpr int unknowns = 1 << 2 * Dim;
   double transform[2][Dim][4][4];
   double diagonal[2][unknowns];
 
@@ -177,11 +183,11 @@ struct Diagonalized {
     }
   }
 
-  /// F or F^T of one axis on a plane's values.
+  /// F or F^T of one axis, in place.
   template <bool transposed>
-  KOKKOS_FORCEINLINE_FUNCTION static void contract(double const (&f)[4][4], int axis, Pack<double> (&p)[plane]) {
+  KOKKOS_FORCEINLINE_FUNCTION static void contract(double const (&f)[4][4], int axis, Pack<double> (&p)[unknowns]) {
     BRICKWORK_UNROLL_ALL
-    for (int first = 0; first < plane; ++first) {
+    for (int first = 0; first < unknowns; ++first) {
       int const stride = 1 << 2 * axis;
       if ((first / stride) % 4 != 0) continue;
       Pack<double> in[4];
@@ -198,41 +204,26 @@ struct Diagonalized {
   }
 
   template <int part, class Source>
-  KOKKOS_FORCEINLINE_FUNCTION void add_part(Source const& load, Pack<double> (&w)[unknowns]) const {
-    BRICKWORK_UNROLL_NONE
-    for (int layer = 0; layer < 4; ++layer) {
-      auto const& last = transform[part][Dim - 1][layer];
-      auto const values = load.again();
-      Pack<double> p[plane];
-      BRICKWORK_UNROLL_ALL
-      for (int i = 0; i < plane; ++i) {
-        p[i] = last[0] * values(i);
-        BRICKWORK_UNROLL_ALL
-        for (int j = 1; j < 4; ++j) p[i] += last[j] * values(i + j * plane);
-      }
-      BRICKWORK_UNROLL_ALL
-      for (int axis = 0; axis < Dim - 1; ++axis) contract<false>(transform[part][axis], axis, p);
-      BRICKWORK_UNROLL_ALL
-      for (int i = 0; i < plane; ++i) p[i] *= diagonal[part][layer * plane + i];
-      BRICKWORK_UNROLL_ALL
-      for (int axis = 0; axis < Dim - 1; ++axis) contract<true>(transform[part][axis], axis, p);
-      BRICKWORK_UNROLL_ALL
-      for (int j = 0; j < 4; ++j) {
-        BRICKWORK_UNROLL_ALL
-        for (int i = 0; i < plane; ++i) w[i + j * plane] += last[j] * p[i];
-      }
-    }
+  KOKKOS_FORCEINLINE_FUNCTION void product(Source const& load, Pack<double> (&p)[unknowns]) const {
+    BRICKWORK_UNROLL_ALL
+    for (int i = 0; i < unknowns; ++i) p[i] = load(i);
+    BRICKWORK_UNROLL_ALL
+    for (int axis = 0; axis < Dim; ++axis) contract<false>(transform[part][axis], axis, p);
+    BRICKWORK_UNROLL_ALL
+    for (int i = 0; i < unknowns; ++i) p[i] *= diagonal[part][i];
+    BRICKWORK_UNROLL_ALL
+    for (int axis = 0; axis < Dim; ++axis) contract<true>(transform[part][axis], axis, p);
   }
 
   template <class Source, class Sink>
   KOKKOS_FORCEINLINE_FUNCTION void operator()(Source const& load, Sink const& store) const {
-    Pack<double> w[unknowns];
+    Pack<double> p[unknowns];
+    product<0>(load, p);
     BRICKWORK_UNROLL_ALL
-    for (int i = 0; i < unknowns; ++i) w[i] = Pack<double>{};
-    add_part<0>(load, w);
-    add_part<1>(load, w);
+    for (int i = 0; i < unknowns; ++i) store(i, p[i]);
+    product<1>(load.again(), p);
     BRICKWORK_UNROLL_ALL
-    for (int i = 0; i < unknowns; ++i) store(i, w[i]);
+    for (int i = 0; i < unknowns; ++i) store.add(i, p[i]);
   }
 };
 
