@@ -45,9 +45,9 @@ class HermiteCells {
   }
   KOKKOS_INLINE_FUNCTION double& operator()(index_t cell, int i) const { return values_.data()[offset(cell, i)]; }
 
-  index_t cells() const { return cells_; }
+  KOKKOS_INLINE_FUNCTION index_t cells() const { return cells_; }
   /// Every value, for vector kernels; those that fill up the last block stay zero.
-  values_type const& values() const { return values_; }
+  KOKKOS_INLINE_FUNCTION values_type const& values() const { return values_; }
 
  private:
   values_type values_;
