@@ -9,7 +9,7 @@ namespace {
 
 template <class MemorySpace, int Dim>
 struct AddPointLoad {
-  detail::HermiteLevel<MemorySpace, Dim, VectorKind::dual> level;
+  detail::FieldLevel<MemorySpace, Dim, VectorKind::dual> level;
   double value;
   Kokkos::Array<double, Dim> point;
 
@@ -32,7 +32,7 @@ struct AddPointLoad {
 
 template <class MemorySpace, int Dim>
 struct PrescribeEdges {
-  detail::HermiteLevel<MemorySpace, Dim> fine, coarse;
+  detail::FieldLevel<MemorySpace, Dim> fine, coarse;
 
   KOKKOS_FUNCTION void operator()(index_t vertex) const {
     auto const position = fine.grid.vertex_position(vertex);
@@ -68,7 +68,7 @@ struct PrescribeEdges {
 
 template <class ExecutionSpace, int Dim>
 struct EvaluateAtPoints {
-  detail::HermiteLevel<typename ExecutionSpace::memory_space, Dim> level;
+  detail::FieldLevel<typename ExecutionSpace::memory_space, Dim> level;
   HermitePoints<ExecutionSpace, Dim> points;
   HermiteJets<ExecutionSpace, Dim> jets;
 
@@ -140,7 +140,7 @@ void prescribe_edges(ExecutionSpace const& space, AdaptiveGrid<ExecutionSpace, D
   for (int l = 1; l < grid.level_count(); ++l) {
     if (grid.level(l).leaf_count == 0 || grid.level(l - 1).leaf_count == 0) continue;
     Kokkos::parallel_for("brickwork::prescribe_edges", range(space, grid.level(l).vertex_count),
-                         Kernel{detail::hermite_level(grid, field, l), detail::hermite_level(grid, field, l - 1)});
+                         Kernel{detail::field_level(grid, field, l), detail::field_level(grid, field, l - 1)});
   }
 }
 
@@ -174,7 +174,7 @@ void evaluate(ExecutionSpace const& space, AdaptiveGrid<ExecutionSpace, Dim> con
   for (int l = 0; l < grid.level_count(); ++l)
     if (grid.level(l).leaf_count > 0)
       Kokkos::parallel_for("brickwork::evaluate", range(space, count),
-                           EvaluateAtPoints<ExecutionSpace, Dim>{detail::hermite_level(grid, field, l), points, jets});
+                           EvaluateAtPoints<ExecutionSpace, Dim>{detail::field_level(grid, field, l), points, jets});
 }
 
 #define BRICKWORK_INSTANTIATE(SPACE, DIM)                                                                            \

@@ -14,7 +14,7 @@ namespace {
 /// leaves the upper one of the two counts the interface; between sizes the finer one does.
 template <class MemorySpace, int Dim>
 struct LargestJump {
-  detail::HermiteLevels<MemorySpace, Dim> levels;
+  detail::FieldLevels<MemorySpace, Dim> levels;
   int order;
   detail::Neighbour counted;
 
@@ -60,53 +60,70 @@ struct LargestJump {
   }
 };
 
-/// sums[0] += values that are at least `threshold`, sums[1] += their number, sums[2] += values that are no indicator.
+/// Thresholds that one pass over the leaves tries: with 15 it settles four bits.
+constexpr int thresholds = 15;
+
+/// sums[k] += values that are at least threshold[k].
 template <class Field>
 struct SumAbove {
+  Field values;
+  double threshold[thresholds];
+  KOKKOS_FUNCTION void operator()(index_t i, double* sums) const {
+    double const value = values(i);
+    for (int k = 0; k < thresholds; ++k)
+      if (value >= threshold[k]) sums[k] += value;
+  }
+};
+
+/// sums[0] += values, sums[1] += the number of those that are at least `threshold`, sums[2] += that of values that are
+/// no indicator.
+template <class Field>
+struct CountAbove {
   Field values;
   double threshold;
   KOKKOS_FUNCTION void operator()(index_t i, double* sums) const {
     double const value = values(i);
     if (!(value >= 0 && value < Kokkos::reduction_identity<double>::min())) {
       sums[2] += 1;
-    } else if (value > 0 && value >= threshold) {
+    } else {
       sums[0] += value;
-      sums[1] += 1;
+      if (value > 0 && value >= threshold) sums[1] += 1;
     }
   }
 };
 
-struct Above {
-  double sum = 0, count = 0, bad = 0;
-};
-
+/// Sums over the leaves of all levels, on the host.
 template <class ExecutionSpace>
-class ThresholdSums {
+class LeafSums {
  public:
-  explicit ThresholdSums(ExecutionSpace const& space, LeafIndicator<ExecutionSpace> const& indicator)
+  using field_type = CellField<double, typename ExecutionSpace::memory_space>;
+
+  LeafSums(ExecutionSpace const& space, LeafIndicator<ExecutionSpace> const& indicator)
       : space_(space),
         indicator_(indicator),
         workspace_(space),
-        sums_(allocate<view_type>(space, "brickwork::mark_largest::sums", 3 * static_cast<index_t>(indicator.size()))),
+        sums_(allocate<view_type>(space, "brickwork::mark_largest::sums",
+                                  thresholds * static_cast<index_t>(indicator.size()))),
         host_(Kokkos::create_mirror_view(sums_)) {}
 
-  Above operator()(double threshold) const {
-    for (std::size_t l = 0; l < indicator_.size(); ++l) {
-      using Field = CellField<double, typename ExecutionSpace::memory_space>;
-      auto const& values = indicator_[l];
-      if (values.extent(0) > 0)
-        sum_each<3>("brickwork::mark_largest::sum", space_, static_cast<index_t>(values.extent(0)),
-                    SumAbove<Field>{values, threshold}, workspace_, StoreSums<3>{sums_.data() + 3 * l});
-    }
+  /// \param functor_of  gives the functor of sum_each() for the values of a level
+  template <int N, class FunctorOf>
+  std::array<double, N> sum(FunctorOf const& functor_of) const {
+    for (std::size_t l = 0; l < indicator_.size(); ++l)
+      if (indicator_[l].extent(0) > 0)
+        sum_each<N>("brickwork::mark_largest::sum", space_, static_cast<index_t>(indicator_[l].extent(0)),
+                    functor_of(indicator_[l]), workspace_, StoreSums<N>{sums_.data() + N * l});
     Kokkos::deep_copy(space_, host_, sums_);
     fence(space_, "brickwork::mark_largest");
-    Above total;
-    for (std::size_t l = 0; l < indicator_.size(); ++l) {
-      total.sum += host_(3 * l);
-      total.count += host_(3 * l + 1);
-      total.bad += host_(3 * l + 2);
-    }
+    std::array<double, N> total{};
+    for (std::size_t l = 0; l < indicator_.size(); ++l)
+      for (std::size_t n = 0; n < N; ++n)
+        if (indicator_[l].extent(0) > 0) total[n] += host_(N * l + n);
     return total;
+  }
+
+  std::array<double, 3> count_above(double threshold) const {
+    return sum<3>([&](field_type const& values) { return CountAbove<field_type>{values, threshold}; });
   }
 
  private:
@@ -126,8 +143,9 @@ struct MarkAbove {
   KOKKOS_FUNCTION void operator()(index_t i) const { marks(i) = values(i) > 0 && values(i) >= threshold ? 1 : 0; }
 };
 
-/// Doubles that are not negative are ordered as their bits are.
+/// Doubles that are not negative are ordered as their bits are; beyond them nothing is large enough.
 double from_bits(std::uint64_t bits) {
+  if (bits >> 63 != 0) return std::numeric_limits<double>::infinity();
   double value;
   std::memcpy(&value, &bits, sizeof value);
   return value;
@@ -143,8 +161,8 @@ HermiteJumps hermite_jumps(ExecutionSpace const& space, AdaptiveGrid<ExecutionSp
     double result = 0;
     for (int l = 0; l < grid.level_count(); ++l) {
       if (grid.level(l).leaf_count == 0) continue;
-      auto const own = detail::hermite_level(grid, field, l);
-      auto const coarse = l > 0 ? detail::hermite_level(grid, field, l - 1) : own;
+      auto const own = detail::field_level(grid, field, l);
+      auto const coarse = l > 0 ? detail::field_level(grid, field, l - 1) : own;
       double jump = 0;
       Kokkos::parallel_reduce(
           "brickwork::hermite_jumps", range(space, grid.level(l).cell_count),
@@ -170,7 +188,7 @@ LeafIndicator<ExecutionSpace> make_indicator(ExecutionSpace const& space,
 
 template <class ExecutionSpace>
 double indicator_sum(ExecutionSpace const& space, LeafIndicator<ExecutionSpace> const& indicator) {
-  return ThresholdSums<ExecutionSpace>(space, indicator)(0).sum;
+  return LeafSums<ExecutionSpace>(space, indicator).count_above(0)[0];
 }
 
 template <class ExecutionSpace, int Dim>
@@ -185,31 +203,34 @@ std::pair<index_t, std::vector<typename AdaptiveGrid<ExecutionSpace, Dim>::marks
     index_t const wanted = grid.level(l).leaf_count > 0 ? grid.level(l).cell_count : 0;
     BRICKWORK_REQUIRE(has == wanted, "the indicator has ", has, " cells on level ", l, ", the grid has ", wanted);
   }
-  ThresholdSums<ExecutionSpace> const above(space, indicator);
-  Above const all = above(0);
-  BRICKWORK_REQUIRE(all.bad == 0, "the indicator is negative or not finite on ", all.bad, " leaves");
-  auto marks = grid.no_marks(space);
-  if (!(all.sum > 0)) return {0, std::move(marks)};
-  // Bisection over all thresholds that a double can be; the lower one always suffices.
-  std::uint64_t lower = 0, upper = std::uint64_t(0x7ff) << 52;
-  Above chosen = all;
-  while (upper - lower > 1) {
-    std::uint64_t const middle = lower + (upper - lower) / 2;
-    Above const sums = above(from_bits(middle));
-    if (sums.sum >= theta * all.sum) {
-      lower = middle;
-      chosen = sums;
-    } else {
-      upper = middle;
-    }
-  }
-  using Marks = typename AdaptiveGrid<ExecutionSpace, Dim>::marks_type;
   using Field = CellField<double, typename ExecutionSpace::memory_space>;
+  LeafSums<ExecutionSpace> const leaves(space, indicator);
+  auto const [total, positive, bad] = leaves.count_above(0);
+  BRICKWORK_REQUIRE(bad == 0, "the indicator is negative or not finite on ", bad, " leaves");
+  auto marks = grid.no_marks(space);
+  if (positive == 0) return {0, std::move(marks)};
+  // The largest double that is low enough a threshold, four bits at a time.
+  std::uint64_t bits = 0;
+  for (int shift = 60; shift >= 0; shift -= 4) {
+    SumAbove<Field> trial{};
+    for (int k = 0; k < thresholds; ++k)
+      trial.threshold[k] = from_bits(bits | static_cast<std::uint64_t>(k + 1) << shift);
+    auto const sums = leaves.template sum<thresholds>([&](Field const& values) {
+      SumAbove<Field> functor = trial;
+      functor.values = values;
+      return functor;
+    });
+    int enough = 0;
+    while (enough < thresholds && sums[static_cast<std::size_t>(enough)] >= theta * total) ++enough;
+    bits |= static_cast<std::uint64_t>(enough) << shift;
+  }
+  double const threshold = from_bits(bits);
+  using Marks = typename AdaptiveGrid<ExecutionSpace, Dim>::marks_type;
   for (std::size_t l = 0; l < indicator.size(); ++l)
     if (indicator[l].extent(0) > 0)
       for_each("brickwork::mark_largest", space, static_cast<index_t>(indicator[l].extent(0)),
-               MarkAbove<Field, Marks>{indicator[l], marks[l], from_bits(lower)});
-  return {static_cast<index_t>(chosen.count), std::move(marks)};
+               MarkAbove<Field, Marks>{indicator[l], marks[l], threshold});
+  return {static_cast<index_t>(leaves.count_above(threshold)[1]), std::move(marks)};
 }
 
 #define BRICKWORK_INSTANTIATE(SPACE, DIM)                                                                  \

@@ -87,7 +87,7 @@ struct InCell {
 
 template <class MemorySpace, int Dim, class Function>
 struct AddLoad {
-  HermiteLevel<MemorySpace, Dim, VectorKind::dual> level;
+  FieldLevel<MemorySpace, Dim, VectorKind::dual> level;
   Function f;
   HermiteQuadrature quadrature;
   double volume;
@@ -111,7 +111,7 @@ struct AddLoad {
 
 template <class MemorySpace, int Dim, class Function>
 struct Interpolate {
-  HermiteLevel<MemorySpace, Dim> level;
+  FieldLevel<MemorySpace, Dim> level;
   Function u;
 
   KOKKOS_FUNCTION void operator()(index_t vertex) const {
@@ -129,7 +129,7 @@ struct Interpolate {
 
 template <class MemorySpace, int Dim, class Function>
 struct SquaredErrors {
-  HermiteLevel<MemorySpace, Dim> level;
+  FieldLevel<MemorySpace, Dim> level;
   Function u;
   HermiteQuadrature quadrature;
   double volume;

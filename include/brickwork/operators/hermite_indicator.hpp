@@ -17,7 +17,7 @@
 #pragma once
 
 #include "brickwork/fem/hermite.hpp"
-#include "brickwork/fem/plate_boundary.hpp"
+#include "brickwork/operators/hermite_boundary.hpp"
 #include "brickwork/operators/hermite_fields.hpp"
 
 namespace brickwork {
@@ -51,7 +51,8 @@ double indicator_sum(ExecutionSpace const& space, LeafIndicator<ExecutionSpace> 
 
 /// Doerfler's marks: the leaves of the largest indicators that together hold at least `theta` of the sum, and as few as
 /// that takes; leaves that equal the smallest of them are marked too, so that a symmetric field gets symmetric marks.
-/// Nothing where every indicator is 0. Waits for `space` (64 sums for the threshold).
+/// Nothing where every indicator is 0. Waits for `space`
+/// (16 passes settle the threshold).
 /// \return how many leaves are marked, and the marks for AdaptiveGrid::refine
 /// \throws InputError for theta out of (0, 1], an indicator that is not finite or does not fit the grid
 template <class ExecutionSpace, int Dim>
@@ -63,8 +64,8 @@ namespace detail {
 
 /// A leaf's neighbourhood: its own level and the next ones, where they have leaves.
 template <class MemorySpace, int Dim>
-struct HermiteLevels {
-  HermiteLevel<MemorySpace, Dim> coarse, own, fine;
+struct FieldLevels {
+  FieldLevel<MemorySpace, Dim> coarse, own, fine;
 };
 
 /// Values of cell coefficients and of their derivative normal to axis d at xi_d: a tensor over the other axes.
@@ -179,7 +180,7 @@ KOKKOS_INLINE_FUNCTION FacePart<Dim> part_of_face(Levels const& levels, double c
 
 template <class MemorySpace, int Dim, class Function>
 struct ResidualIndicator {
-  HermiteLevels<MemorySpace, Dim> levels;
+  FieldLevels<MemorySpace, Dim> levels;
   CellField<double, MemorySpace> indicator;
   Function f;
   HermiteForm form;
@@ -298,7 +299,7 @@ struct ResidualIndicator {
 template <class ExecutionSpace, int Dim, class Function>
 void residual_indicator(ExecutionSpace const& space, AdaptiveGrid<ExecutionSpace, Dim> const& grid,
                         HermiteField<ExecutionSpace, Dim> const& field, Function const& f, HermiteForm const& form,
-                        PlateBoundary<Dim> const& boundary, LeafIndicator<ExecutionSpace> const& indicator,
+                        HermiteBoundary<Dim> const& boundary, LeafIndicator<ExecutionSpace> const& indicator,
                         int points = 4) {
   detail::require_fit(grid, field, "the field");
   BRICKWORK_REQUIRE(std::isfinite(form.biharmonic) && form.biharmonic > 0, "residual indicator: biharmonic is ",
@@ -313,8 +314,8 @@ void residual_indicator(ExecutionSpace const& space, AdaptiveGrid<ExecutionSpace
     BRICKWORK_REQUIRE(static_cast<index_t>(values.extent(0)) == level.cell_count, "the indicator has ",
                       values.extent(0), " cells on level ", l, ", the grid has ", level.cell_count);
     int const coarse = l > 0 ? l - 1 : l, fine = l + 1 < grid.level_count() ? l + 1 : l;
-    Kernel kernel{{detail::hermite_level(grid, field, coarse), detail::hermite_level(grid, field, l),
-                   detail::hermite_level(grid, field, fine)},
+    Kernel kernel{{detail::field_level(grid, field, coarse), detail::field_level(grid, field, l),
+                   detail::field_level(grid, field, fine)},
                   values,
                   f,
                   form,
@@ -322,7 +323,7 @@ void residual_indicator(ExecutionSpace const& space, AdaptiveGrid<ExecutionSpace
                   detail::hermite_quadrature(points),
                   detail::hermite_quadrature(4)};  // exact for squares of cubics
     for (int face = 0; face < 2 * Dim; ++face)
-      kernel.supported[face] = boundary[static_cast<std::size_t>(face)] == PlateEdge::simply_supported;
+      kernel.supported[face] = boundary.face[face / 2][face % 2] == BoundaryKind::simply_supported;
     Kokkos::parallel_for("brickwork::residual_indicator", range(space, level.cell_count), kernel);
   }
 }

@@ -63,15 +63,15 @@ inline HermiteQuadrature hermite_quadrature(int points) {
 
 /// One level with its part of a vector.
 template <class MemorySpace, int Dim, VectorKind kind = VectorKind::primal>
-struct HermiteLevel {
+struct FieldLevel {
   GridLevel<MemorySpace, Dim> grid;
   typename HermiteVector<kind, double, MemorySpace, Dim>::level_type values;
 };
 
 template <int Dim, VectorKind kind, class ExecutionSpace>
-auto hermite_level(AdaptiveGrid<ExecutionSpace, Dim> const& grid,
-                   HermiteVector<kind, double, typename ExecutionSpace::memory_space, Dim> const& vector, int l) {
-  return HermiteLevel<typename ExecutionSpace::memory_space, Dim, kind>{grid.level(l), vector.level(l)};
+auto field_level(AdaptiveGrid<ExecutionSpace, Dim> const& grid,
+                 HermiteVector<kind, double, typename ExecutionSpace::memory_space, Dim> const& vector, int l) {
+  return FieldLevel<typename ExecutionSpace::memory_space, Dim, kind>{grid.level(l), vector.level(l)};
 }
 
 /// \throws InputError where a vector was made for another grid, or for this one before it was refined
