@@ -48,6 +48,26 @@ class QuietHdf5 {
   void* data_ = nullptr;
 };
 
+inline void require(bool good, std::string const& failure) {
+  if (!good) throw Error(failure);
+}
+
+/// A one-dimensional attribute of `size` values.
+inline void write_attribute(hid_t group, char const* name, hid_t file_type, hid_t memory_type, hsize_t size,
+                            void const* values, std::string const& failure) {
+  Hdf5Handle const space(H5Screate_simple(1, &size, nullptr), H5Sclose, failure);
+  Hdf5Handle const attribute(H5Acreate2(group, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, failure);
+  require(H5Awrite(attribute, memory_type, values) >= 0, failure);
+}
+
+inline void write_string_attribute(hid_t group, char const* name, std::string const& text, std::string const& failure) {
+  Hdf5Handle const type(H5Tcopy(H5T_C_S1), H5Tclose, failure);
+  require(H5Tset_size(type, text.size()) >= 0 && H5Tset_strpad(type, H5T_STR_NULLPAD) >= 0, failure);
+  Hdf5Handle const space(H5Screate(H5S_SCALAR), H5Sclose, failure);
+  Hdf5Handle const attribute(H5Acreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, failure);
+  require(H5Awrite(attribute, type, text.c_str()) >= 0, failure);
+}
+
 /// The attribute of a VTKHDF image that tells how many cells its samples stand for: an axis of one cell has two.
 inline constexpr char const* vtkhdf_cells_attribute = "BrickworkCells";
 

@@ -28,7 +28,9 @@ char const* const result_files[] = {"config.toml",     "history.csv",
                                     "view_back.png",   "density_passive.vti",
                                     "C.csv",           "density.npy",
                                     "cell.stl",        "cell.png",
-                                    "cell_tiled.png",  "young.png"};
+                                    "cell_tiled.png",  "young.png",
+                                    "convergence.csv", "solution.vtkhdf",
+                                    "solution.png"};
 
 void remove_results(std::string const& path) {
   auto const check = [&](std::error_code const& error, fs::path const& file) {

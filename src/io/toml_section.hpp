@@ -111,6 +111,16 @@ class Section {
     for (toml::node const& item : *node->as_array()) value.push_back(number(key, item, "a list of numbers"));
     return true;
   }
+  bool get(std::string const& key, std::vector<index_t>& value) const {
+    toml::node const* node = find(key);
+    if (node == nullptr) return false;
+    if (!node->is_array()) wrong_type(key, "a list of integers");
+    value.clear();
+    for (toml::node const& item : *node->as_array()) {
+      value.push_back(integer<index_t>(key, item, "a list of integers"));
+    }
+    return true;
+  }
   bool get(std::string const& key, std::vector<std::vector<double>>& value) const {
     toml::node const* node = find(key);
     if (node == nullptr) return false;
