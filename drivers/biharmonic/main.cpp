@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// brickwork-biharmonic: plates and the biharmonic problem on locally refined boxes.
+//
+// Finds u with mass (u, v) + laplace (grad u, grad v) + biharmonic (Hessian u, Hessian v) = (f, v) for all v, u clamped
+// or simply supported, with cubic Hermite elements and local multigrid (solvers/hermite_solver.hpp), on each mesh of a
+// list: uniform ones, and local refinements after them by a region or by the error indicator. Sample runs:
+//
+//   brickwork-biharmonic examples/clamped_cube.toml
+//   brickwork-biharmonic examples/plate_adaptive.toml --set adaptive.depth=8 --output results/finer
+//   brickwork-biharmonic examples/clamped_cube.toml --set study.refinements=[5,6,7] --set solver.smoother=patch
+//
+// Exit codes: 0 finished, 2 bad input, 3 finished but some solve was capped, 4 out of memory, 1 anything else.
+#include <algorithm>
+#include <cstdio>
+
+#include "brickwork/core/config.hpp"
+#include "brickwork/core/timing.hpp"
+#include "brickwork/io/atomic_file.hpp"
+#include "brickwork/io/biharmonic_config.hpp"
+#include "brickwork/io/biharmonic_options.hpp"
+#include "brickwork/io/biharmonic_results.hpp"
+#include "brickwork/io/leaf_mesh.hpp"
+#include "brickwork/operators/manufactured_solution.hpp"
+#include "brickwork/solvers/hermite_solver.hpp"
+#include "support/driver.hpp"
+
+using namespace brickwork;
+using namespace brickwork::driver;
+
+namespace {
+
+using Space = Kokkos::DefaultExecutionSpace;
+
+HermiteCycleOptions cycle_options(HermiteSolverSettings const& s) {
+  HermiteCycleOptions options;
+  options.smoother = s.patch ? HermiteSmoother::patch : HermiteSmoother::chebyshev;
+  options.stages = s.stages;
+  options.coarsest_stages = s.coarsest_stages;
+  options.sweeps = s.sweeps;
+  options.coarsest_sweeps = s.coarsest_sweeps;
+  options.symmetric = s.symmetric;
+  options.lower = s.lower;
+  options.upper = s.upper;
+  options.estimate_interval = s.estimate_interval;
+  return options;
+}
+
+template <int Dim>
+std::array<double, Dim> first(Vec3 const& v) {
+  std::array<double, Dim> list{};
+  std::copy_n(v.begin(), Dim, list.begin());
+  return list;
+}
+
+/// The configuration as the library takes it.
+template <int Dim>
+struct Problem {
+  BiharmonicConfig config;
+  BaseGrid<Dim> base;
+  HermiteBoundary<Dim> boundary;
+  RefinementRegion<Dim> region;
+
+  explicit Problem(BiharmonicConfig const& c) : config(c) {
+    std::copy_n(c.base.begin(), Dim, base.cells.begin());
+    base.lengths = first<Dim>(c.lengths);
+    base.origin = first<Dim>(c.origin);
+    for (std::size_t d = 0; d < Dim; ++d)
+      for (std::size_t side = 0; side < 2; ++side)
+        if (c.supported[d][side]) boundary.face[d][side] = BoundaryKind::simply_supported;
+    using Kind = typename RefinementRegion<Dim>::Kind;
+    RefinementSettings const& a = c.adaptive;
+    region.kind = a.region == RefinementKind::ball   ? Kind::ball
+                  : a.region == RefinementKind::ring ? Kind::ring
+                                                     : Kind::box;
+    region.lower = a.region == RefinementKind::octant ? base.origin : first<Dim>(a.lower);
+    region.upper = first<Dim>(a.upper);
+    for (std::size_t d = 0; a.region == RefinementKind::octant && d < Dim; ++d)
+      region.upper[d] = base.origin[d] + 0.5 * base.lengths[d];
+    region.centre = first<Dim>(a.centre);
+    region.radius = a.radius;
+  }
+
+  bool by_indicator() const { return config.adaptive.region == RefinementKind::indicator; }
+  bool manufactured() const { return config.load.kind == LoadKind::manufactured; }
+  ManufacturedSolution<Dim> solution() const { return {base, boundary}; }
+};
+
+template <int Dim, class CycleScalar>
+void require_memory_for(AdaptiveGrid<Space, Dim> const& grid, MemoryState const& memory) {
+  index_t const bytes = HermiteSolver<Space, CycleScalar, Dim>::bytes(grid);
+  if (memory.available < 0 || bytes <= memory.available) return;
+  throw OutOfMemory(detail::concatenate(
+      "a mesh of ", grid.leaf_count(), " active cells on ", grid.level_count(), " levels needs ",
+      format_bytes(double(bytes)), " (", bytes, " bytes) for the solver's vectors, but ", memory.device, " has ",
+      format_bytes(double(memory.available)), " free; use fewer refinements or solver.precision = \"mixed\""));
+}
+
+/// What regions ask for is known before anything is solved: a region that holds no cell, or a mesh that does not fit,
+/// ends the program here.
+template <int Dim, class CycleScalar>
+index_t check_meshes(Space const& space, Problem<Dim> const& problem, MemoryState const& memory) {
+  index_t bytes = 0;
+  for (int refinements : problem.config.refinements) {
+    AdaptiveGrid<Space, Dim> grid(space, problem.base, refinements);
+    require_memory_for<Dim, CycleScalar>(grid, memory);
+    for (int depth = 0; !problem.by_indicator() && depth < problem.config.adaptive.depth; ++depth) {
+      grid.refine(space, problem.region);
+      require_memory_for<Dim, CycleScalar>(grid, memory);
+    }
+    bytes = std::max(bytes, HermiteSolver<Space, CycleScalar, Dim>::bytes(grid));
+  }
+  return bytes;
+}
+
+/// A mesh with its solution.
+template <int Dim>
+struct Solved {
+  HermiteField<Space, Dim> u;
+  LeafIndicator<Space> indicator;  ///< empty unless the mesh is refined by it
+  MeshRow row;
+  std::vector<double> residuals;
+};
+
+template <int Dim>
+void add_configured_load(Space const& space, Problem<Dim> const& problem, AdaptiveGrid<Space, Dim> const& grid,
+                         HermiteFunctional<Space, Dim> const& load) {
+  LoadSettings const& settings = problem.config.load;
+  if (settings.kind == LoadKind::constant) {
+    add_constant_load(space, grid, settings.value, load);
+  } else if (settings.kind == LoadKind::point) {
+    add_point_load(space, grid, settings.value, first<Dim>(settings.position), load);
+  } else {
+    add_load(space, grid, ManufacturedLoad<Dim>{problem.solution(), problem.config.form}, load, settings.points);
+  }
+}
+
+template <int Dim>
+LeafIndicator<Space> indicator_of(Space const& space, Problem<Dim> const& problem, AdaptiveGrid<Space, Dim> const& grid,
+                                  HermiteField<Space, Dim> const& u) {
+  LeafIndicator<Space> indicator = make_indicator(space, grid);
+  LoadSettings const& load = problem.config.load;
+  HermiteForm const& form = problem.config.form;
+  if (problem.manufactured()) {
+    residual_indicator(space, grid, u, ManufacturedLoad<Dim>{problem.solution(), form}, form, problem.boundary,
+                       indicator, load.points);
+  } else {
+    double const value = load.kind == LoadKind::constant ? load.value : 0;
+    residual_indicator(space, grid, u, detail::Constant<Dim>{value}, form, problem.boundary, indicator);
+  }
+  return indicator;
+}
+
+template <int Dim>
+std::vector<PointValue> values_at(Space const& space, AdaptiveGrid<Space, Dim> const& grid,
+                                  HermiteField<Space, Dim> const& u, std::vector<Vec3> const& positions) {
+  std::size_t const count = positions.size();
+  Kokkos::View<double* [Dim], Kokkos::LayoutLeft, Space::memory_space> points("brickwork::values_at::points", count);
+  HermiteJets<Space, Dim> jets("brickwork::values_at::jets", count);
+  auto const host_points = Kokkos::create_mirror_view(points);
+  for (std::size_t n = 0; n < count; ++n)
+    for (std::size_t d = 0; d < Dim; ++d) host_points(n, d) = positions[n][d];
+  Kokkos::deep_copy(points, host_points);
+  evaluate<Space, Dim>(space, grid, u, points, jets);
+  auto const host_jets = Kokkos::create_mirror_view(jets);
+  Kokkos::deep_copy(space, host_jets, jets);
+  space.fence();
+  std::vector<PointValue> values(count);
+  for (std::size_t n = 0; n < count; ++n) {
+    values[n].position = positions[n];
+    values[n].value = host_jets(n).value;
+    std::copy_n(host_jets(n).gradient, Dim, values[n].gradient.begin());
+  }
+  return values;
+}
+
+struct Product {
+  double const* a;
+  double const* b;
+  KOKKOS_FUNCTION void operator()(index_t i, double* sum) const { *sum += a[i] * b[i]; }
+};
+
+template <int Dim>
+double work_of(Space const& space, HermiteFunctional<Space, Dim> const& load, HermiteField<Space, Dim> const& u) {
+  Kokkos::View<double*, Space::memory_space> sum("brickwork::work_of::sum", 1);
+  sum_each<1>("brickwork::work_of", space, u.size(), Product{load.values().data(), u.values().data()},
+              SumWorkspace<Space>(space), StoreSums<1>{sum.data()});
+  space.fence();
+  return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), sum)(0);
+}
+
+template <int Dim, class CycleScalar>
+Solved<Dim> solve(Space const& space, Problem<Dim> const& problem, AdaptiveGrid<Space, Dim> const& grid) {
+  auto const start = std::chrono::steady_clock::now();
+  BiharmonicConfig const& config = problem.config;
+  HermiteOperator<Space, Dim> const a(space, grid, config.form, problem.boundary, config.solver.patch);
+  HermiteSolver<Space, CycleScalar, Dim> solver(space, a, cycle_options(config.solver));
+  HermiteFunctional<Space, Dim> const load(space, grid, "brickwork-biharmonic::load");
+  Solved<Dim> solved{{space, grid, "brickwork-biharmonic::solution"}, {}, {}, {}};
+  add_configured_load(space, problem, grid, load);
+  space.fence();
+  MeshRow& row = solved.row;
+  row.seconds_setup = seconds_since(start);
+
+  HermiteSolveOptions options;
+  options.method = config.solver.stationary ? HermiteMethod::stationary : HermiteMethod::conjugate_gradient;
+  options.tolerance = config.solver.tolerance;
+  options.max_iterations = config.solver.max_iterations;
+  options.progress = [](int, double) { return !interrupted; };
+  HermiteSolveResult const result = solver.solve(space, load, solved.u, options);
+  solved.residuals = result.residuals;
+  row.iterations = result.iterations;
+  row.contraction = result.contraction();
+  row.true_residual = result.true_relative_residual;
+  row.capped = !result.converged();
+  row.seconds_solve = result.seconds;
+  row.cells = grid.leaf_count();
+  row.rate = static_cast<double>(row.cells) / result.seconds;
+  row.unknowns = a.unknown_count();
+  row.levels = grid.level_count();
+  for (int l = 0; l < grid.level_count(); ++l) {
+    if (grid.level(l).leaf_count == 0) continue;
+    double side = 0;
+    for (int d = 0; d < Dim; ++d) side = std::max(side, grid.level(l).spacing[d]);
+    row.largest_spacing = std::max(row.largest_spacing, side);
+    row.smallest_spacing = side;
+  }
+  row.work = work_of<Dim>(space, load, solved.u);
+  if (problem.manufactured()) {
+    HermiteErrors const errors = hermite_errors(space, grid, solved.u, problem.solution(), config.load.points);
+    row.error_l2 = errors.l2;
+    row.error_h1 = errors.h1;
+    row.error_h2 = errors.h2;
+  }
+  HermiteJumps const jumps = hermite_jumps(space, grid, solved.u);
+  row.value_jump = std::max(jumps.matching_value, jumps.edge_value);
+  row.slope_jump = std::max(jumps.matching_slope, jumps.edge_slope);
+  if (problem.by_indicator()) {
+    solved.indicator = indicator_of(space, problem, grid, solved.u);
+    row.estimate = std::sqrt(indicator_sum<Space>(space, solved.indicator));
+  }
+  return solved;
+}
+
+/// One more local refinement; says where leaves had to follow.
+template <int Dim>
+RefinementCount refine(Space const& space, Problem<Dim> const& problem, LeafIndicator<Space> const& indicator,
+                       AdaptiveGrid<Space, Dim>& grid) {
+  if (!problem.by_indicator()) return grid.refine(space, problem.region);
+  auto const [marked, marks] = mark_largest(space, grid, indicator, problem.config.adaptive.theta);
+  BRICKWORK_REQUIRE(marked > 0, "the error indicator is zero: the mesh needs no refinement");
+  return grid.refine(space, marks);
+}
+
+template <int Dim>
+void print_header(Problem<Dim> const& problem, MemoryState const& memory, index_t bytes, Progress& progress) {
+  BiharmonicConfig const& config = problem.config;
+  RefinementSettings const& a = config.adaptive;
+  HermiteSolverSettings const& s = config.solver;
+  std::string refinements;
+  for (int n : config.refinements) refinements += (refinements.empty() ? "" : ", ") + std::to_string(n);
+  char form[96], smoother[96];
+  std::snprintf(form, sizeof form, "mass %g, laplace %g, biharmonic %g", config.form.mass, config.form.laplace,
+                config.form.biharmonic);
+  if (s.patch) {
+    std::snprintf(smoother, sizeof smoother, "vertex patches, %d sweeps, %s", s.sweeps,
+                  s.symmetric ? "symmetric" : "forward");
+  } else if (s.estimate_interval) {
+    std::snprintf(smoother, sizeof smoother, "Chebyshev, %d stages, estimated interval", s.stages);
+  } else {
+    std::snprintf(smoother, sizeof smoother, "Chebyshev, %d stages on [%g, %g]", s.stages, s.lower, s.upper);
+  }
+  progress.header(
+      {{"brickwork-biharmonic", BRICKWORK_VERSION},
+       {"problem", config.name},
+       {"base grid",
+        (Dim == 3 ? triple(config.base) : std::to_string(config.base[0]) + " x " + std::to_string(config.base[1])) +
+            " cells, refined " + refinements + " times"},
+       {"refinement", a.depth == 0 ? "uniform" : to_string(a.region) + ", " + std::to_string(a.depth) + " times"},
+       {"load", to_string(config.load.kind)},
+       {"form", form},
+       {"solver",
+        std::string(s.stationary ? "stationary" : "conjugate gradients") + (s.mixed ? ", cycle in FP32" : "")},
+       {"smoother", smoother},
+       {"memory", "solver " + format_bytes(double(bytes)) + (problem.by_indicator() ? " on the first mesh" : "") +
+                      ", of " + format_bytes(double(memory.available)) + " free"},
+       {"backend", std::string(Space::name()) + ", Kokkos " + BRICKWORK_KOKKOS_VERSION},
+       {"device", memory.device},
+       {"output", config.directory}});
+}
+
+template <int Dim, class CycleScalar>
+int run(BiharmonicConfig const& config, bool force) {
+  auto const start = std::chrono::steady_clock::now();
+  Progress progress = Progress::console(config.quiet);
+  Space const space;
+  Problem<Dim> const problem(config);
+  MemoryState const memory = memory_state();
+  index_t const bytes = check_meshes<Dim, CycleScalar>(space, problem, memory);
+  print_header(problem, memory, bytes, progress);
+  RunDirectory directory(config.directory, force);
+  directory.write_config(to_toml(config));
+  for (auto const& warning : config.warnings) progress.warning(warning);
+
+  // Meshes one after the other; whatever is solved is on disk.
+  BiharmonicSummary summary;
+  std::string table = mesh_header();
+  int const steps = static_cast<int>(config.refinements.size()) * (config.adaptive.depth + 1);
+  double setup = 0, solving = 0;
+  Solved<Dim> solved;
+  for (int refinements : config.refinements) {
+    AdaptiveGrid<Space, Dim> grid(space, problem.base, refinements);
+    for (int depth = 0; depth <= config.adaptive.depth && !interrupted; ++depth) {
+      auto const mesh_start = std::chrono::steady_clock::now();
+      RefinementCount count;
+      if (depth > 0) {
+        count = refine(space, problem, solved.indicator, grid);
+        require_memory_for<Dim, CycleScalar>(grid, memory);
+      }
+      solved = Solved<Dim>();  // frees the mesh before
+      solved = solve<Dim, CycleScalar>(space, problem, grid);
+      MeshRow& row = solved.row;
+      row.refinements = refinements;
+      row.depth = depth;
+      row.marked = count.marked;
+      row.balanced = count.balanced;
+      // Against the mesh before in the list, or the one before this local refinement.
+      auto const before = std::find_if(summary.meshes.rbegin(), summary.meshes.rend(),
+                                       [&](MeshRow const& other) { return depth > 0 || other.depth == 0; });
+      if (before != summary.meshes.rend()) set_orders(row, *before, Dim);
+      summary.meshes.push_back(row);
+      summary.points = values_at(space, grid, solved.u, config.points);
+      if (!summary.points.empty()) summary.meshes.back().value = summary.points.front().value;
+      MeshRow const& done = summary.meshes.back();
+      int const number = static_cast<int>(summary.meshes.size());
+      for (std::size_t i = 0; i < solved.residuals.size(); ++i)
+        directory.append_history(residual_header(), residual_line(number, static_cast<int>(i), solved.residuals[i],
+                                                                  solved.residuals.front()));
+      write_text_file(directory.file("convergence.csv"), table += to_csv(done));
+      progress.row(mesh_titles(), mesh_line(done), number, steps, seconds_since(mesh_start));
+      if (count.balanced > 0) {
+        progress.note(detail::concatenate("refined ", count.balanced, " leaves beside the ", count.marked,
+                                          " marked ones, to keep neighbours within one level"));
+      }
+      summary.iterations_total += done.iterations;
+      summary.worst_true_residual = std::max(summary.worst_true_residual, done.true_residual);
+      summary.capped_solves += done.capped ? 1 : 0;
+      setup += done.seconds_setup, solving += done.seconds_solve;
+      bool const last = interrupted || number == steps;
+      if (last && config.vtkhdf)
+        write_vtkhdf(directory.file("solution.vtkhdf"), leaf_mesh(grid, solved.u, solved.indicator));
+    }
+  }
+
+  summary.name = config.name;
+  summary.status = interrupted ? "interrupted" : (summary.capped_solves > 0 ? "capped" : "finished");
+  summary.dimension = Dim;
+  summary.cells = config.base;
+  summary.lengths = config.lengths;
+  summary.degrees_of_freedom = summary.meshes.back().unknowns;
+  summary.load = to_string(config.load.kind);
+  summary.region = to_string(config.adaptive.region);
+  summary.method = config.solver.stationary ? "stationary" : "cg";
+  summary.smoother = config.solver.patch ? "patch" : "chebyshev";
+  summary.backend = Space::name();
+  summary.kernel = "vertex";
+  summary.precision = config.solver.mixed ? "mixed" : "fp64";
+  summary.device = memory.device;
+  summary.seconds_total = seconds_since(start);
+  summary.seconds_per_phase = {{"setup", setup}, {"solve", solving}};
+  summary.peak_bytes = static_cast<double>(memory_state().used_peak - memory.used_peak);
+  summary.predicted_bytes = static_cast<double>(bytes);
+  summary.versions = {
+      {"brickwork", BRICKWORK_VERSION}, {"revision", BRICKWORK_GIT_HASH}, {"kokkos", BRICKWORK_KOKKOS_VERSION}};
+  summary.warnings = config.warnings;
+  std::string note;
+  if (summary.capped_solves > 0 && !interrupted) {
+    note =
+        detail::concatenate(summary.capped_solves, " solve(s) ended above the tolerance; convergence.csv says which");
+    summary.warnings.push_back(note);
+  }
+  directory.write_summary(to_json(summary));
+  progress.finish(describe(summary) + summary.status +
+                  detail::concatenate(", ", summary.meshes.size(), " meshes, ", summary.iterations_total,
+                                      " iterations, ", format_duration(summary.seconds_total), ", results in ") +
+                  directory.path());
+  if (!note.empty()) progress.warning(note);
+  if (interrupted) return failed;
+  return summary.capped_solves > 0 ? capped : finished;
+}
+
+int run(BiharmonicConfig const& config, bool force) {
+  if (config.dimension == 2) return config.solver.mixed ? run<2, float>(config, force) : run<2, double>(config, force);
+  return config.solver.mixed ? run<3, float>(config, force) : run<3, double>(config, force);
+}
+
+}  // namespace
+
+int main(int argc, char* argv[]) {
+  return report_errors("brickwork-biharmonic", [&] {
+    BiharmonicOptions const options = parse_biharmonic_options(argc, argv, std::cout, std::cerr);
+    if (options.exit_code) return *options.exit_code;
+    BiharmonicConfig const config = read_biharmonic_config(options.config, options.overrides);
+    if (options.print_config) {
+      std::cout << to_toml(config);
+      return static_cast<int>(finished);
+    }
+    return run_with_kokkos(argv[0], config.threads, config.device, [&] { return run(config, options.force); });
+  });
+}
