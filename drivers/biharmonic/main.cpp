@@ -95,14 +95,20 @@ void require_memory_for(AdaptiveGrid<Space, Dim> const& grid, MemoryState const&
       format_bytes(double(memory.available)), " free; use fewer refinements or solver.precision = \"mixed\""));
 }
 
-/// What regions ask for is known before anything is solved: a region that holds no cell, or a mesh that does not fit,
-/// ends the program here.
+/// What can be refused is refused here, before anything is solved or written: a mesh without unknowns, a region that
+/// holds no cell, a mesh that does not fit.
 template <int Dim, class CycleScalar>
 index_t check_meshes(Space const& space, Problem<Dim> const& problem, MemoryState const& memory) {
   index_t bytes = 0;
   for (int refinements : problem.config.refinements) {
     AdaptiveGrid<Space, Dim> grid(space, problem.base, refinements);
     require_memory_for<Dim, CycleScalar>(grid, memory);
+    index_t const fewest = *std::min_element(problem.base.cells.begin(), problem.base.cells.end()) << refinements;
+    if (fewest == 1) {  // no vertex lies inside
+      HermiteOperator<Space, Dim> const a(space, grid, problem.config.form, problem.boundary, false);
+      BRICKWORK_REQUIRE(a.unknown_count() > 0, "with ", refinements,
+                        " refinements the boundary fixes every unknown: use more cells or refinements");
+    }
     for (int depth = 0; !problem.by_indicator() && depth < problem.config.adaptive.depth; ++depth) {
       grid.refine(space, problem.region);
       require_memory_for<Dim, CycleScalar>(grid, memory);
@@ -211,7 +217,10 @@ Solved<Dim> solve(Space const& space, Problem<Dim> const& problem, AdaptiveGrid<
   row.iterations = result.iterations;
   row.contraction = result.contraction();
   row.true_residual = result.true_relative_residual;
-  row.capped = !result.converged();
+  row.status = result.status == SolveStatus::converged ? "converged"
+               : result.status == SolveStatus::capped  ? "capped"
+               : result.status == SolveStatus::stalled ? "stalled"
+                                                       : "breakdown";
   row.seconds_solve = result.seconds;
   row.cells = grid.leaf_count();
   row.rate = static_cast<double>(row.cells) / result.seconds;
@@ -306,6 +315,7 @@ int run(BiharmonicConfig const& config, bool force) {
   std::string table = mesh_header();
   int const steps = static_cast<int>(config.refinements.size()) * (config.adaptive.depth + 1);
   double setup = 0, solving = 0;
+  bool broken = false;
   Solved<Dim> solved;
   for (int refinements : config.refinements) {
     AdaptiveGrid<Space, Dim> grid(space, problem.base, refinements);
@@ -343,7 +353,8 @@ int run(BiharmonicConfig const& config, bool force) {
       }
       summary.iterations_total += done.iterations;
       summary.worst_true_residual = std::max(summary.worst_true_residual, done.true_residual);
-      summary.capped_solves += done.capped ? 1 : 0;
+      summary.capped_solves += done.status == "converged" ? 0 : 1;
+      broken = broken || done.status == "breakdown";
       setup += done.seconds_setup, solving += done.seconds_solve;
       bool const last = interrupted || number == steps;
       if (last && config.vtkhdf)
@@ -374,8 +385,9 @@ int run(BiharmonicConfig const& config, bool force) {
   summary.warnings = config.warnings;
   std::string note;
   if (summary.capped_solves > 0 && !interrupted) {
-    note =
-        detail::concatenate(summary.capped_solves, " solve(s) ended above the tolerance; convergence.csv says which");
+    note = detail::concatenate(
+        summary.capped_solves, " solve(s) ended above the tolerance; convergence.csv says which",
+        broken ? "; a cycle that is not positive needs solver.interval = \"estimated\", or more stages" : "");
     summary.warnings.push_back(note);
   }
   directory.write_summary(to_json(summary));

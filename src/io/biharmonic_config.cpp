@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <utility>
 
 #include "brickwork/core/check.hpp"
@@ -237,6 +238,17 @@ void read_form(Section const& root, BiharmonicConfig& config) {
   }
 }
 
+/// On cells that are no cubes the largest eigenvalue of D^-1 A passes the usual bound, and the cycle is not positive.
+bool has_cubes(BiharmonicConfig const& config) {
+  double smallest = std::numeric_limits<double>::infinity(), largest = 0;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(config.dimension); ++d) {
+    double const h = config.lengths[d] / static_cast<double>(config.base[d]);
+    smallest = std::min(smallest, h);
+    largest = std::max(largest, h);
+  }
+  return largest <= 1.001 * smallest;
+}
+
 void read_solver(Section const& root, HermiteSolverSettings& solver) {
   toml::table const* table = root.table("solver");
   if (table == nullptr) return;
@@ -279,6 +291,7 @@ void read_solver(Section const& root, HermiteSolverSettings& solver) {
   if (ends.size() != 2 || !(0 < ends[0] && ends[0] < ends[1])) {
     section.fail("interval", "must be [lower, upper] with 0 < lower < upper, or \"estimated\"");
   }
+  solver.estimate_interval = false;
   solver.lower = ends[0];
   solver.upper = ends[1];
 }
@@ -317,6 +330,7 @@ BiharmonicConfig resolve(toml::table const& table, std::string const& name, Conf
   read_adaptive(root, config);
   read_load(root, config);
   read_form(root, config);
+  config.solver.estimate_interval = !has_cubes(config);
   read_solver(root, config.solver);
   config.directory = "results/" + (stem.empty() ? std::string("biharmonic") : stem);
   read_output(root, config);

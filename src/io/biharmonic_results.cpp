@@ -51,7 +51,7 @@ std::vector<std::pair<std::string, std::string>> columns(MeshRow const& row) {
           {"iterations", whole(row.iterations)},
           {"contraction", real(row.contraction)},
           {"true_residual", real(row.true_residual)},
-          {"capped", row.capped ? "1" : "0"},
+          {"status", row.status},
           {"seconds_setup", real(row.seconds_setup)},
           {"seconds_solve", real(row.seconds_solve)},
           {"rate", real(row.rate)}};
@@ -59,7 +59,10 @@ std::vector<std::pair<std::string, std::string>> columns(MeshRow const& row) {
 
 std::string to_json_row(MeshRow const& row) {
   return json_list(columns(row), '{', '}', [](auto const& column) {
-    return json_string(column.first) + ": " + (column.second.empty() ? "null" : column.second);
+    return json_string(column.first) + ": " +
+           (column.first == "status" ? json_string(column.second)
+            : column.second.empty()  ? "null"
+                                     : column.second);
   });
 }
 
@@ -111,10 +114,9 @@ std::string mesh_line(MeshRow const& row) {
   return format("%6d  %10lld  %11lld", row.levels, static_cast<long long>(row.cells),
                 static_cast<long long>(row.unknowns)) +
          real("  %10.3e", "  %10s", row.error_l2) + real("  %6.2f", "  %6s", row.order_l2) +
-         real("  %10.3e", "  %10s", row.estimate) +
-         format("  %13.7g  %10d  %11.3f  %9.3f", row.value, row.iterations, row.contraction,
-                row.seconds_setup + row.seconds_solve) +
-         (row.capped ? "  capped" : "");
+         real("  %10.3e", "  %10s", row.estimate) + format("  %13.7g  %10d", row.value, row.iterations) +
+         real("  %11.3f", "  %11s", row.contraction) + format("  %9.3f", row.seconds_setup + row.seconds_solve) +
+         (row.status == "converged" ? "" : "  " + row.status);
 }
 
 std::string to_json(BiharmonicSummary const& s) {

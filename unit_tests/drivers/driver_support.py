@@ -86,8 +86,9 @@ class Bench:
             path = os.path.join(folder, name)
             if name.endswith(".toml"):
                 with open(path, encoding="utf-8") as file:
-                    other = "brickwork-homogenize" in file.read()
-                if other == (self.program == "brickwork-homogenize"):
+                    text = file.read()
+                named = [p for p in ("brickwork-homogenize", "brickwork-biharmonic") if p in text]
+                if (named or ["brickwork-simp"])[0] == self.program:
                     paths.append(path)
         return paths
 

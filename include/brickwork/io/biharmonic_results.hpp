@@ -37,10 +37,10 @@ struct MeshRow {
   double value = 0;                                          ///< of the solution at the first of the stated points
   double value_jump = 0, slope_jump = 0;                     ///< largest ones over all interfaces of leaves
   int iterations = 0;
-  double contraction = 0;    ///< mean factor per iteration
-  double true_residual = 0;  ///< of b - A x in the solver's norm, over its first value
-  bool capped = false;
-  double seconds_setup = 0;  ///< operator, multigrid and load
+  double contraction = 0;            ///< mean factor per iteration; nan where the solve broke down
+  double true_residual = 0;          ///< of b - A x in the solver's norm, over its first value
+  std::string status = "converged";  ///< or capped (max_iterations), stalled (rounding), breakdown (not positive)
+  double seconds_setup = 0;          ///< operator, multigrid and load
   double seconds_solve = 0;
   double rate = 0;  ///< active cells over seconds_solve
 };
