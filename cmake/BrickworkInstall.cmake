@@ -20,7 +20,7 @@ install(DIRECTORY include/brickwork DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FI
 install(FILES "${BRICKWORK_GENERATED_INCLUDE}/brickwork/core/config.hpp" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/brickwork/core")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 if(TARGET brickwork-simp)
-  install(TARGETS brickwork-simp brickwork-homogenize RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  install(TARGETS brickwork-simp brickwork-homogenize brickwork-biharmonic RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
   if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/drivers/view/brickwork-view")
     install(PROGRAMS drivers/view/brickwork-view DESTINATION "${CMAKE_INSTALL_BINDIR}")
   endif()

@@ -304,7 +304,7 @@ def cells_that_are_no_cubes(bench):
 def ctrl_c(bench):
     """The meshes that are solved stay; exit code 1, status interrupted."""
     output = bench.fresh()
-    config = bench.config("[study]\nrefinements = [1, 6]\n[solver]\ntolerance = 1e-15\nmax_iterations = 100000\n")
+    config = bench.config("[study]\nrefinements = [1, 6]\n[load]\nkind = \"constant\"\n[solver]\ntolerance = 1e-15\nmax_iterations = 100000\n")
     process = subprocess.Popen(command(bench, config, output=output), cwd=bench.directory, env=bench.environment,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.time() + 60
