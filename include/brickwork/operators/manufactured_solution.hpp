@@ -28,9 +28,8 @@ class ManufacturedSolution {
 
   /// Value and derivatives at x, for interpolate() and hermite_errors().
   KOKKOS_FUNCTION HermiteJet<Dim> operator()(Kokkos::Array<double, Dim> const& x) const {
-    double g[Dim][3];
-    for (int d = 0; d < Dim; ++d)
-      for (int order = 0; order < 3; ++order) g[d][order] = factor(d, order, x[d]);
+    double g[Dim][5];
+    for (int d = 0; d < Dim; ++d) factor(d, x[d], g[d]);
     auto const product = [&](int p, int q) {  // one derivative more along each of the two axes; Dim: none
       double value = 1;
       for (int d = 0; d < Dim; ++d) value *= g[d][(d == p ? 1 : 0) + (d == q ? 1 : 0)];
@@ -49,50 +48,50 @@ class ManufacturedSolution {
 
   /// mass u - laplace Delta u + biharmonic Delta^2 u at x.
   KOKKOS_FUNCTION double load(HermiteForm const& form, Kokkos::Array<double, Dim> const& x) const {
-    double g[Dim][3], value = 1, load = 0;  // derivatives of order 0, 2, 4
+    double g[Dim][5];
+    for (int d = 0; d < Dim; ++d) factor(d, x[d], g[d]);
+    auto const product = [&](int p, int q) {  // two derivatives more along each of the two axes; Dim: none
+      double value = 1;
+      for (int d = 0; d < Dim; ++d) value *= g[d][(d == p ? 2 : 0) + (d == q ? 2 : 0)];
+      return value;
+    };
+    double load = form.mass * product(Dim, Dim);
     for (int d = 0; d < Dim; ++d) {
-      for (int n = 0; n < 3; ++n) g[d][n] = factor(d, 2 * n, x[d]);
-      value *= g[d][0];
-    }
-    load = form.mass * value;
-    for (int d = 0; d < Dim; ++d) {
-      double second = 1, fourth = 1;
-      for (int e = 0; e < Dim; ++e) {
-        second *= g[e][e == d ? 1 : 0];
-        fourth *= g[e][e == d ? 2 : 0];
-      }
-      load += form.biharmonic * fourth - form.laplace * second;
-      for (int e = d + 1; e < Dim; ++e) {
-        double mixed = 2 * form.biharmonic;
-        for (int k = 0; k < Dim; ++k) mixed *= g[k][k == d || k == e ? 1 : 0];
-        load += mixed;
-      }
+      load += form.biharmonic * product(d, d) - form.laplace * product(d, Dim);
+      for (int e = d + 1; e < Dim; ++e) load += 2 * form.biharmonic * product(d, e);
     }
     return load;
   }
 
  private:
-  /// Derivative of order 0 to 4 of the factor of axis d.
-  KOKKOS_FUNCTION double factor(int d, int order, double x) const {
+  /// The factor of axis d and its derivatives of order 1 to 4.
+  KOKKOS_FUNCTION void factor(int d, double x, double (&g)[5]) const {
     constexpr double pi = 3.14159265358979323846;
-    double t = (x - origin_[d]) / length_[d], scale = 1, value = 0;
-    bool const mirrored = !clamped_[d][0] && clamped_[d][1];
-    if (mirrored) t = 1 - t;
-    if (clamped_[d][0] == clamped_[d][1]) {
-      double const omega = clamped_[d][0] ? 2 * pi : pi;
-      // Derivatives of -cos(2 pi t) / 2, which is sin^2(pi t) up to its constant, and of sin(pi t).
-      double const s = math::sin(omega * t), c = math::cos(omega * t);
-      double const waves[4] = {s, c, -s, -c};
-      value = clamped_[d][0] ? 0.5 * (order == 0 ? 1 : 0) + 0.5 * waves[(order + 3) % 4] : waves[order % 4];
-      scale = omega;
+    double t = (x - origin_[d]) / length_[d], scale = 1 / length_[d];
+    if (clamped_[d][0] != clamped_[d][1]) {
+      if (clamped_[d][1]) {  // mirrored
+        t = 1 - t;
+        scale = -scale;
+      }
+      g[0] = t * t * (3 + t * (2 * t - 5));
+      g[1] = t * (6 + t * (8 * t - 15));
+      g[2] = 6 + t * (24 * t - 30);
+      g[3] = 48 * t - 30;
+      g[4] = 48;
     } else {
-      double const derivatives[5] = {t * t * (3 + t * (2 * t - 5)), t * (6 + t * (8 * t - 15)), 6 + t * (24 * t - 30),
-                                     48 * t - 30, 48};
-      value = derivatives[order];
+      bool const is_square = clamped_[d][0];
+      double const omega = is_square ? 2 * pi : pi, s = math::sin(omega * t), c = math::cos(omega * t);
+      scale *= omega;
+      // Derivatives of sin(pi t), or of -cos(2 pi t) / 2, which is sin^2(pi t) up to a constant.
+      double const waves[4] = {s, c, -s, -c};
+      for (int n = 0; n < 5; ++n) g[n] = is_square ? 0.5 * waves[(n + 3) % 4] : waves[n % 4];
+      if (is_square) g[0] += 0.5;
     }
     double unit = 1;
-    for (int n = 0; n < order; ++n) unit *= (mirrored ? -scale : scale) / length_[d];
-    return value * unit;
+    for (int n = 1; n < 5; ++n) {
+      unit *= scale;
+      g[n] *= unit;
+    }
   }
 
   double origin_[Dim], length_[Dim];
