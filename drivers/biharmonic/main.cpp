@@ -57,16 +57,14 @@ template <int Dim>
 struct Problem {
   BiharmonicConfig config;
   BaseGrid<Dim> base;
-  HermiteBoundary<Dim> boundary;
+  PlateBoundary<Dim> boundary;
   RefinementRegion<Dim> region;
 
   explicit Problem(BiharmonicConfig const& c) : config(c) {
     std::copy_n(c.base.begin(), Dim, base.cells.begin());
     base.lengths = first<Dim>(c.lengths);
     base.origin = first<Dim>(c.origin);
-    for (std::size_t d = 0; d < Dim; ++d)
-      for (std::size_t side = 0; side < 2; ++side)
-        if (c.supported[d][side]) boundary.face[d][side] = BoundaryKind::simply_supported;
+    std::copy_n(c.boundary.begin(), 2 * Dim, boundary.begin());
     using Kind = typename RefinementRegion<Dim>::Kind;
     RefinementSettings const& a = c.adaptive;
     region.kind = a.region == RefinementKind::ball   ? Kind::ball

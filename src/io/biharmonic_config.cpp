@@ -32,7 +32,7 @@ Choices<LoadKind> const load_kinds = {
 Choices<bool> const methods = {{"cg", false}, {"stationary", true}};
 Choices<bool> const smoother_names = {{"chebyshev", false}, {"patch", true}};
 Choices<bool> const precisions = {{"double", false}, {"mixed", true}};
-Choices<bool> const edges = {{"clamped", false}, {"simply_supported", true}};
+Choices<PlateEdge> const edges = {{"clamped", PlateEdge::clamped}, {"simply_supported", PlateEdge::simply_supported}};
 
 template <class Value>
 std::string name_of(Choices<Value> const& choices, Value value) {
@@ -141,13 +141,12 @@ void read_boundary(Section const& root, BiharmonicConfig& config) {
   std::vector<std::string> keys(faces, faces + 6);
   keys.emplace_back("all");
   Section const section(*table, "[boundary]", keys);
-  bool all = false;
+  PlateEdge all = PlateEdge::clamped;
   section.choose("all", edges, all);
   for (std::size_t face = 0; face < 6; ++face) {
-    bool& supported = config.supported[face / 2][face % 2];
     if (face < 2 * static_cast<std::size_t>(config.dimension)) {
-      supported = all;
-      section.choose(faces[face], edges, supported);
+      config.boundary[face] = all;
+      section.choose(faces[face], edges, config.boundary[face]);
     } else if (section.has(faces[face])) {
       section.fail(faces[face], "belongs to three dimensions; domain.dimension is 2");
     }
@@ -382,7 +381,7 @@ std::string to_toml(BiharmonicConfig const& c) {
   t += "\n[study]\nrefinements = " + list_of(c.refinements, c.refinements.size()) + "\n\n[boundary]\n";
   for (std::size_t face = 0; face < 2 * dim; ++face) {
     t += std::string(1, "xyz"[face / 2]) + (face % 2 == 0 ? "_lower" : "_upper") + " = \"" +
-         name_of(edges, c.supported[face / 2][face % 2]) + "\"\n";
+         name_of(edges, c.boundary[face]) + "\"\n";
   }
   RefinementSettings const& a = c.adaptive;
   t += "\n[adaptive]\nregion = \"" + to_string(a.region) + "\"\ndepth = " + std::to_string(a.depth) + "\n";

@@ -96,7 +96,7 @@ TEST_CASE("a full biharmonic configuration is read as stated, and back from its 
     CHECK(c.lengths == Vec3{1.5, 1, 0.25});
     CHECK(c.origin == Vec3{-1, 0.5, 2});
     CHECK(c.refinements == std::vector<int>{1, 2});
-    for (std::size_t face = 0; face < 6; ++face) CHECK(c.supported[face / 2][face % 2] == (face != 3));
+    for (std::size_t face = 0; face < 6; ++face) CHECK((c.boundary[face] == PlateEdge::clamped) == (face == 3));
     CHECK(c.adaptive.region == RefinementKind::ring);
     CHECK(c.adaptive.depth == 3);
     CHECK(c.adaptive.centre == Vec3{0, 1, 2.125});

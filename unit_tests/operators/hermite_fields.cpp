@@ -116,7 +116,7 @@ void check_load() {
   CHECK(dot(host_values(f.load), host_values(f.u)) == Approx(expected).epsilon(1e-12));
 
   // Entry by entry, with a rule that is not exact: a load that no polynomial is.
-  ManufacturedSolution<Dim> const solution(base, HermiteBoundary<Dim>{});
+  ManufacturedSolution<Dim> const solution(base, PlateBoundary<Dim>{});
   ManufacturedLoad<Dim> const wave{solution, {0.5, 0.25, 2}};
   Kokkos::deep_copy(f.load.values(), 0.0);
   add_load(f.space, f.grid, wave, f.load, 3);
@@ -223,8 +223,7 @@ void check_errors() {
   CHECK(found.h2 == Approx(std::sqrt(sums[2])).epsilon(1e-12));
 
   // Orders 4, 3, 2 of the interpolant.
-  for (HermiteBoundary<Dim> boundary :
-       {HermiteBoundary<Dim>{}, HermiteBoundary<Dim>{{{BoundaryKind::simply_supported}}}}) {
+  for (PlateBoundary<Dim> boundary : {PlateBoundary<Dim>{}, PlateBoundary<Dim>{PlateEdge::simply_supported}}) {
     ManufacturedSolution<Dim> const solution(base, boundary);
     HermiteErrors errors[2];
     for (int n = 0; n < 2; ++n) {

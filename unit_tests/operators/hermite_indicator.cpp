@@ -142,8 +142,8 @@ void check_indicator() {
   set_values(u, random_values(u.size(), 6));
   prescribe_edges<Space, Dim>(space, grid, u);
   auto const values = host_values(u);
-  HermiteBoundary<Dim> boundary{};
-  boundary.face[1][0] = boundary.face[0][1] = BoundaryKind::simply_supported;
+  PlateBoundary<Dim> boundary{};
+  boundary[2] = boundary[1] = PlateEdge::simply_supported;
   HermiteForm const form{0.75, 0.5, 2};
   ManufacturedLoad<Dim> const f{ManufacturedSolution<Dim>(flat_base<Dim>(), boundary), form};
   auto const indicator = make_indicator(space, grid);
@@ -179,7 +179,7 @@ void check_indicator() {
     }
     for (int d = 0; d < Dim; ++d)
       for (int side = 0; side < 2; ++side) {
-        if (boundary.face[d][side] == BoundaryKind::clamped) continue;
+        if (boundary[2 * d + side] == PlateEdge::clamped) continue;
         index_t const last = side == 0 ? 0 : host.levels[leaf.level].domain_cells[d] - 1;
         if (leaf.cell[d] != last) continue;
         for_each_gauss_point<Dim>(4, [&](std::array<double, Dim> xi, double weight) {
@@ -204,7 +204,7 @@ void check_indicator() {
 template <class Space, int Dim>
 void check_effectivity() {
   Space const space;
-  HermiteBoundary<Dim> const boundary{{{BoundaryKind::clamped, BoundaryKind::simply_supported}}};
+  PlateBoundary<Dim> const boundary{PlateEdge::clamped, PlateEdge::simply_supported};
   ManufacturedSolution<Dim> const solution(flat_base<Dim>(), boundary);
   ManufacturedLoad<Dim> const f{solution, HermiteForm{}};
   double ratio[2];

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "brickwork/fem/hermite.hpp"
+#include "brickwork/fem/plate_boundary.hpp"
 #include "brickwork/io/run_settings.hpp"
 
 namespace brickwork {
@@ -51,8 +52,8 @@ struct BiharmonicConfig {
   // Of the three entries of every triple, the last one means nothing in two dimensions.
   Index3 base{1, 1, 1};
   Vec3 lengths{1, 1, 1}, origin{};
-  std::vector<int> refinements{4};                 ///< one or more: each is a mesh to begin with
-  std::array<std::array<bool, 2>, 3> supported{};  ///< simply supported faces [axis][lower, upper]; others are clamped
+  std::vector<int> refinements{4};  ///< one or more: each is a mesh to begin with
+  PlateBoundary<3> boundary{};
   RefinementSettings adaptive;
   LoadSettings load;
   HermiteForm form;

@@ -17,7 +17,7 @@
 #pragma once
 
 #include "brickwork/fem/hermite.hpp"
-#include "brickwork/operators/hermite_boundary.hpp"
+#include "brickwork/fem/plate_boundary.hpp"
 #include "brickwork/operators/hermite_fields.hpp"
 
 namespace brickwork {
@@ -299,7 +299,7 @@ struct ResidualIndicator {
 template <class ExecutionSpace, int Dim, class Function>
 void residual_indicator(ExecutionSpace const& space, AdaptiveGrid<ExecutionSpace, Dim> const& grid,
                         HermiteField<ExecutionSpace, Dim> const& field, Function const& f, HermiteForm const& form,
-                        HermiteBoundary<Dim> const& boundary, LeafIndicator<ExecutionSpace> const& indicator,
+                        PlateBoundary<Dim> const& boundary, LeafIndicator<ExecutionSpace> const& indicator,
                         int points = 4) {
   detail::require_fit(grid, field, "the field");
   BRICKWORK_REQUIRE(std::isfinite(form.biharmonic) && form.biharmonic > 0, "residual indicator: biharmonic is ",
@@ -323,7 +323,7 @@ void residual_indicator(ExecutionSpace const& space, AdaptiveGrid<ExecutionSpace
                   detail::hermite_quadrature(points),
                   detail::hermite_quadrature(4)};  // exact for squares of cubics
     for (int face = 0; face < 2 * Dim; ++face)
-      kernel.supported[face] = boundary.face[face / 2][face % 2] == BoundaryKind::simply_supported;
+      kernel.supported[face] = boundary[static_cast<std::size_t>(face)] == PlateEdge::simply_supported;
     Kokkos::parallel_for("brickwork::residual_indicator", range(space, level.cell_count), kernel);
   }
 }

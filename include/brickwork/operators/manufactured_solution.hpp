@@ -9,7 +9,7 @@
 #pragma once
 
 #include "brickwork/fem/hermite.hpp"
-#include "brickwork/operators/hermite_boundary.hpp"
+#include "brickwork/fem/plate_boundary.hpp"
 #include "brickwork/operators/hermite_fields.hpp"
 
 namespace brickwork {
@@ -17,12 +17,12 @@ namespace brickwork {
 template <int Dim>
 class ManufacturedSolution {
  public:
-  ManufacturedSolution(BaseGrid<Dim> const& base, HermiteBoundary<Dim> const& boundary) {
+  ManufacturedSolution(BaseGrid<Dim> const& base, PlateBoundary<Dim> const& boundary) {
     for (int d = 0; d < Dim; ++d) {
       origin_[d] = base.origin[static_cast<std::size_t>(d)];
       length_[d] = base.lengths[static_cast<std::size_t>(d)];
-      clamped_[d][0] = boundary.face[d][0] == BoundaryKind::clamped;
-      clamped_[d][1] = boundary.face[d][1] == BoundaryKind::clamped;
+      clamped_[d][0] = boundary[static_cast<std::size_t>(2 * d)] == PlateEdge::clamped;
+      clamped_[d][1] = boundary[static_cast<std::size_t>(2 * d + 1)] == PlateEdge::clamped;
     }
   }
 
