@@ -2,6 +2,7 @@
 #include "brickwork/operators/hermite_indicator.hpp"
 
 #include <cstring>
+#include <limits>
 
 #include "brickwork/core/for_each.hpp"
 #include "brickwork/core/instantiate.hpp"

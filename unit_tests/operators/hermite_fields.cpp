@@ -358,18 +358,3 @@ TEMPLATE_TEST_CASE("vectors of another grid are refused", "", BRICKWORK_TEST_SPA
   CHECK_THROWS_WITH((prescribe_edges<TestType, 2>(space, grid, u)),
                     Catch::Matchers::Contains("2 levels, the grid has 3"));
 }
-
-TEST_CASE("Gauss rules integrate polynomials of degree 2 n - 1") {
-  for (int points = 1; points <= 20; ++points) {
-    GaussRule const rule = gauss_rule(points);
-    REQUIRE(rule.points.size() == static_cast<std::size_t>(points));
-    for (int degree = 0; degree < 2 * points; ++degree) {
-      double sum = 0;
-      for (int p = 0; p < points; ++p) sum += rule.weights[p] * std::pow(rule.points[p], degree);
-      REQUIRE(sum == Approx(1.0 / (degree + 1)).epsilon(1e-13));
-    }
-    for (int p = 1; p < points; ++p) REQUIRE(rule.points[p] > rule.points[p - 1]);
-  }
-  CHECK_THROWS_AS(gauss_rule(0), InputError);
-  CHECK_THROWS_AS(gauss_rule(65), InputError);
-}

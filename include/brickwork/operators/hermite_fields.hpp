@@ -11,7 +11,7 @@
 // number, `double operator()(Kokkos::Array<double, Dim> const& x) const`; the others give a HermiteJet<Dim>.
 #pragma once
 
-#include <limits>
+#include <cmath>
 
 #include "brickwork/core/sums.hpp"
 #include "brickwork/operators/detail/hermite_cell.hpp"
