@@ -358,3 +358,46 @@ TEMPLATE_TEST_CASE("vectors of another grid are refused", "", BRICKWORK_TEST_SPA
   CHECK_THROWS_WITH((prescribe_edges<TestType, 2>(space, grid, u)),
                     Catch::Matchers::Contains("2 levels, the grid has 3"));
 }
+
+TEST_CASE("manufactured solutions answer their loads and keep the boundary conditions") {
+  BaseGrid<3> const base{{1, 1, 1}, {1.5, 0.75, 1.25}, {-0.5, 0.25, 1}};
+  HermiteForm const form{0.5, 2, 3};
+  for (int faces = 0; faces < 64; faces += 7) {
+    PlateBoundary<3> boundary{};
+    for (std::size_t face = 0; face < 6; ++face)
+      if ((faces >> face & 1) != 0) boundary[face] = PlateEdge::simply_supported;
+    ManufacturedSolution<3> const u(base, boundary);
+    Point<3> const x{{0.1, 0.4, 1.7}};
+    double const h = 1e-3;
+    auto const moved = [&](int d, double step) {
+      Point<3> y = x;
+      y[d] += step;
+      return u(y);
+    };
+    HermiteJet<3> const jet = u(x);
+    double load = form.mass * jet.value;
+    INFO(faces);
+    for (int d = 0; d < 3; ++d) {
+      HermiteJet<3> const after = moved(d, h), before = moved(d, -h);
+      CHECK(jet.gradient[d] == Approx((after.value - before.value) / (2 * h)).margin(1e-4));
+      for (int e = 0; e < 3; ++e) {
+        double const second = (after.gradient[e] - before.gradient[e]) / (2 * h);
+        CHECK(jet.hessian[d == e ? d : 6 - d - e] == Approx(second).margin(1e-3));
+        load += form.biharmonic * (after.hessian[e] - 2 * jet.hessian[e] + before.hessian[e]) / (h * h);
+      }
+      load -= form.laplace * jet.hessian[d];
+    }
+    CHECK(jet.mixed == Approx((moved(2, h).hessian[5] - moved(2, -h).hessian[5]) / (2 * h)).margin(1e-2));
+    CHECK(u.load(form, x) == Approx(load).epsilon(1e-4));
+    for (int face = 0; face < 6; ++face) {
+      Point<3> on = x;
+      int const d = face / 2;
+      on[d] = base.origin[d] + (face % 2) * base.lengths[d];
+      HermiteJet<3> const there = u(on);
+      CHECK(std::abs(there.value) < 1e-14);
+      bool const supported = (faces >> face & 1) != 0;
+      CHECK(std::abs(supported ? there.hessian[d] : there.gradient[d]) < 1e-12);
+      CHECK(std::abs(supported ? there.gradient[d] : there.hessian[d]) > 0.01);
+    }
+  }
+}
