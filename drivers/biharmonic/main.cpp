@@ -11,6 +11,7 @@
 //
 // Exit codes: 0 finished, 2 bad input, 3 finished but some solve was capped, 4 out of memory, 1 anything else.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "brickwork/core/config.hpp"
@@ -83,14 +84,34 @@ struct Problem {
   ManufacturedSolution<Dim> solution() const { return {base, boundary}; }
 };
 
+void refuse_memory(std::string const& mesh, char const* least, index_t bytes, MemoryState const& memory) {
+  if (memory.available < 0 || bytes <= memory.available) return;
+  throw OutOfMemory(detail::concatenate(mesh, " needs ", least, format_bytes(double(bytes)), " (", bytes,
+                                        " bytes) for the solver's vectors, but ", memory.device, " has ",
+                                        format_bytes(double(memory.available)),
+                                        " free; use fewer refinements or solver.precision = \"mixed\""));
+}
+
 template <int Dim, class CycleScalar>
 void require_memory_for(AdaptiveGrid<Space, Dim> const& grid, MemoryState const& memory) {
-  index_t const bytes = HermiteSolver<Space, CycleScalar, Dim>::bytes(grid);
-  if (memory.available < 0 || bytes <= memory.available) return;
-  throw OutOfMemory(detail::concatenate(
-      "a mesh of ", grid.leaf_count(), " active cells on ", grid.level_count(), " levels needs ",
-      format_bytes(double(bytes)), " (", bytes, " bytes) for the solver's vectors, but ", memory.device, " has ",
-      format_bytes(double(memory.available)), " free; use fewer refinements or solver.precision = \"mixed\""));
+  refuse_memory(
+      detail::concatenate("a mesh of ", grid.leaf_count(), " active cells on ", grid.level_count(), " levels"), "",
+      HermiteSolver<Space, CycleScalar, Dim>::bytes(grid), memory);
+}
+
+/// The same of a uniform mesh before its tables are made, which take gigabytes and minutes themselves: the vectors of
+/// the finest level.
+template <int Dim, class CycleScalar>
+void require_memory_for(BaseGrid<Dim> const& base, int refinements, MemoryState const& memory) {
+  double vertices = 1, cells = 1;
+  for (index_t n : base.cells) {
+    cells *= std::ldexp(static_cast<double>(n), refinements);
+    vertices *= std::ldexp(static_cast<double>(n), refinements) + 1;
+  }
+  if (vertices > 2147483647.0) return;  // AdaptiveGrid refuses it
+  refuse_memory(detail::concatenate("a mesh of ", static_cast<index_t>(cells), " active cells"), "at least ",
+                (static_cast<index_t>(vertices) << Dim) * static_cast<index_t>(5 * 8 + 2 * sizeof(CycleScalar)),
+                memory);
 }
 
 /// What can be refused is refused here, before anything is solved or written: a mesh without unknowns, a region that
@@ -99,6 +120,7 @@ template <int Dim, class CycleScalar>
 index_t check_meshes(Space const& space, Problem<Dim> const& problem, MemoryState const& memory) {
   index_t bytes = 0;
   for (int refinements : problem.config.refinements) {
+    require_memory_for<Dim, CycleScalar>(problem.base, refinements, memory);
     AdaptiveGrid<Space, Dim> grid(space, problem.base, refinements);
     require_memory_for<Dim, CycleScalar>(grid, memory);
     index_t const fewest = *std::min_element(problem.base.cells.begin(), problem.base.cells.end()) << refinements;

@@ -278,7 +278,7 @@ def bad_input(bench):
 def meshes_that_do_not_fit(bench):
     """Refused with the bytes, before anything is allocated or written."""
     refused(bench, "[domain]\nrefinements = 11\n", "2^31", "fewer refinements")
-    refused(bench, "[domain]\nrefinements = 10\n", "bytes", "fewer refinements", "1073741824 active cells", code=4)
+    refused(bench, "[domain]\nrefinements = 10\n", "bytes", "at least", "fewer refinements", "1073741824 active cells", code=4)
 
 
 @case
