@@ -15,6 +15,7 @@
 #include <cstdio>
 
 #include "brickwork/core/config.hpp"
+#include "brickwork/core/revision.hpp"
 #include "brickwork/core/timing.hpp"
 #include "brickwork/io/atomic_file.hpp"
 #include "brickwork/io/biharmonic_config.hpp"
@@ -400,8 +401,7 @@ int run(BiharmonicConfig const& config, bool force) {
   summary.seconds_per_phase = {{"setup", setup}, {"solve", solving}};
   summary.peak_bytes = static_cast<double>(memory_state().used_peak - memory.used_peak);
   summary.predicted_bytes = static_cast<double>(bytes);
-  summary.versions = {
-      {"brickwork", BRICKWORK_VERSION}, {"revision", BRICKWORK_GIT_HASH}, {"kokkos", BRICKWORK_KOKKOS_VERSION}};
+  summary.versions = {{"brickwork", BRICKWORK_VERSION}, {"revision", revision()}, {"kokkos", BRICKWORK_KOKKOS_VERSION}};
   summary.warnings = config.warnings;
   std::string note;
   if (summary.capped_solves > 0 && !interrupted) {
