@@ -43,7 +43,7 @@ HermiteCycleOptions cycle_options(HermiteSolverSettings const& s) {
   options.symmetric = s.symmetric;
   options.lower = s.lower;
   options.upper = s.upper;
-  options.estimate_interval = s.estimate_interval;
+  options.interval = s.estimate_interval ? HermiteInterval::estimated : HermiteInterval::fixed;
   return options;
 }
 

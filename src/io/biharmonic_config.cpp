@@ -329,7 +329,7 @@ BiharmonicConfig resolve(toml::table const& table, std::string const& name, Conf
   read_adaptive(root, config);
   read_load(root, config);
   read_form(root, config);
-  config.solver.estimate_interval = !has_cubes(config);
+  config.solver.estimate_interval = !has_cubes(config) || config.form.mass > 0 || config.form.laplace > 0;
   read_solver(root, config.solver);
   config.directory = "results/" + (stem.empty() ? std::string("biharmonic") : stem);
   read_output(root, config);

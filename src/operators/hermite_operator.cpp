@@ -15,7 +15,8 @@ struct ZeroFixed {
   double* b;
   KOKKOS_FUNCTION void operator()(index_t vertex) const {
     auto const p = level.vertex_position(vertex);
-    int const fixed = boundary.fixed(p.data(), level.domain_cells.data());
+    bool const covered = level.vertex_leaves(vertex) == 0;
+    int const fixed = covered ? -1 : boundary.fixed(p.data(), level.domain_cells.data());
     for (int m = 0; m < (1 << Dim); ++m)
       if ((fixed >> m) & 1) b[vertex + m * level.vertex_count] = 0;
   }

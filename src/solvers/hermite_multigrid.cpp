@@ -95,7 +95,12 @@ HermiteMultigrid<ExecutionSpace, Scalar, Dim>::HermiteMultigrid(ExecutionSpace c
     if (l < finest_ || !std::is_same_v<Scalar, double>) b_[i] = make(l, "brickwork::HermiteMultigrid::b");
     t_[i] = make(l, "brickwork::HermiteMultigrid::t");
   }
-  if (options.estimate_interval && options.smoother == HermiteSmoother::chebyshev)
+  auto const& spacing = grid.level(0).spacing;
+  bool is_cube = a.form().mass == 0 && a.form().laplace == 0;
+  for (int d = 1; d < Dim; ++d) is_cube = is_cube && std::abs(spacing[d] - spacing[0]) <= 1e-6 * spacing[0];
+  estimated_ =
+      options.interval == HermiteInterval::estimated || (options.interval == HermiteInterval::automatic && !is_cube);
+  if (estimated_ && options.smoother == HermiteSmoother::chebyshev)
     for (int l = coarsest_; l <= finest_; ++l)
       upper_[static_cast<std::size_t>(l)] = 1.05 * largest_eigenvalue(space, l);
 }
@@ -115,7 +120,7 @@ void HermiteMultigrid<ExecutionSpace, Scalar, Dim>::chebyshev(ExecutionSpace con
                                                               vector_type from, vector_type to, int stages,
                                                               bool from_zero) const {
   auto const i = static_cast<std::size_t>(l);
-  double const upper = upper_[i], lower = options_.estimate_interval ? 0.1 * upper : options_.lower;
+  double const upper = upper_[i], lower = estimated_ ? 0.1 * upper : options_.lower;
   double const theta = 0.5 * (upper + lower), delta = 0.5 * (upper - lower), sigma = theta / delta;
   double rho = 1 / sigma;
   // `to` takes the odd iterates, `from` the even ones.

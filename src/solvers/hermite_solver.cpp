@@ -152,7 +152,13 @@ HermiteSolveResult HermiteSolver<ExecutionSpace, CycleScalar, Dim>::solve(Execut
   residual(space, b, x);
   double measured = measure(space);
   BRICKWORK_REQUIRE(std::isfinite(measured), "the right-hand side is not finite");
-  BRICKWORK_REQUIRE(measured > 0, "the right-hand side is zero, or so small that its norm is");
+  BRICKWORK_REQUIRE(measured != 0, "the right-hand side is zero, or so small that its norm is");
+  if (measured < 0) {  // the cycle is not positive: the smoother's interval is too short
+    result.status = SolveStatus::breakdown;
+    result.true_relative_residual = 1;
+    result.seconds = seconds_since(start);
+    return result;
+  }
   double const first = measured;
   double verified = 0, last_verified = 0;
   result.residuals.push_back(std::sqrt(first));

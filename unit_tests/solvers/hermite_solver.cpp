@@ -331,7 +331,7 @@ template <class Space>
 void estimated_interval() {
   Space const space;
   HermiteCycleOptions cycle;
-  cycle.estimate_interval = true;
+  cycle.interval = HermiteInterval::estimated;
   AdaptiveGrid<Space, 3> const grid(space, unit_cube<3>(), 4);
   HermiteOperator<Space, 3> const a(space, grid, HermiteForm{}, PlateBoundary<3>{});
   HermiteMultigrid<Space, double, 3> const multigrid(space, a, cycle);

@@ -43,7 +43,7 @@ struct HermiteSolverSettings {
   int stages = 3, coarsest_stages = 20;
   int sweeps = 2, coarsest_sweeps = 10;
   double lower = 0.2, upper = 2.0;  ///< interval of the Chebyshev polynomial
-  bool estimate_interval = false;   ///< unless stated: where cells are no cubes
+  bool estimate_interval = false;   ///< unless stated: where cells are no cubes or the form has lower-order terms
 };
 
 struct BiharmonicConfig {

@@ -32,7 +32,8 @@ class HermiteOperator {
   /// y = A x. Rows of vertices that the boundary fixes entirely are left alone (zero in a fresh y).
   void apply(ExecutionSpace const& space, primal_type const& x, dual_type const& y) const;
 
-  /// Sets the entries of b to zero whose unknown the boundary of the domain fixes.
+  /// Sets the entries of b to zero whose unknown the boundary of the domain fixes, and those of vertices that touch no
+  /// leaf.
   void constrain(ExecutionSpace const& space, dual_type const& b) const;
 
  private:

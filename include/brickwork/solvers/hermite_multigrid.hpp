@@ -21,6 +21,14 @@ namespace brickwork {
 
 enum class HermiteSmoother { chebyshev, patch };
 
+/// Which interval of the spectrum of D^-1 A the Chebyshev polynomial damps.
+enum class HermiteInterval {
+  automatic,  ///< the fixed one for the biharmonic form on cubes (squares), whose spectrum it was made for, else
+              ///< estimated
+  fixed,      ///< [lower, upper] of the options
+  estimated   ///< up to 1.05 times an estimate of each level's largest eigenvalue, from a tenth of that
+};
+
 struct HermiteCycleOptions {
   HermiteSmoother smoother = HermiteSmoother::chebyshev;
   int stages = 3;            ///< Chebyshev stages before and after the coarser levels, >= 1
@@ -28,10 +36,8 @@ struct HermiteCycleOptions {
   int sweeps = 2;            ///< vertex-patch sweeps before and after, >= 1
   int coarsest_sweeps = 10;  ///< on the coarsest level and in each direction, >= 1
   bool symmetric = true;     ///< sweeps afterwards in reversed order of colours, as conjugate gradients need it
-  /// Interval of the spectrum of D^-1 A that the Chebyshev polynomial damps, 0 < lower < upper.
-  double lower = 0.2, upper = 2.0;
-  /// Upper end from an estimate of the largest eigenvalue of each level, 5 % on top; the lower end is a tenth of it.
-  bool estimate_interval = false;
+  HermiteInterval interval = HermiteInterval::automatic;
+  double lower = 0.2, upper = 2.0;  ///< the fixed interval, 0 < lower < upper
 };
 
 /// \throws InputError where an option is out of its range
@@ -58,6 +64,7 @@ class HermiteMultigrid {
   correction_type const& correction() const { return correction_; }
   int coarsest_level() const { return coarsest_; }
   HermiteCycleOptions const& options() const { return options_; }
+  bool interval_is_estimated() const { return estimated_; }
   /// Upper end of the interval in use on a level.
   double upper_bound(int l) const { return upper_[static_cast<std::size_t>(l)]; }
 
@@ -72,6 +79,7 @@ class HermiteMultigrid {
   operator_type const* a_;
   HermiteCycleOptions options_;
   int coarsest_ = 0, finest_ = 0;
+  bool estimated_ = false;
   std::vector<HermiteLevel<ExecutionSpace, Scalar, Dim>> levels_;
   std::vector<HermiteTransfer<ExecutionSpace, Dim>> transfers_;  // [l]: between l and l + 1
   std::vector<double> upper_;
