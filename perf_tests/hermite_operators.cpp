@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cell-wise Hermite operators: tables 1 to 4 of "Matrix-Free Local Multigrid for Hermite Discretizations on GPUs" and
-// what its roofline (figure 1) counts, for the biharmonic form of cubic elements in three dimensions, FP64.
+// Hermite operators, cell-wise and vertex-wise: tables 1 to 4 of "Matrix-Free Local Multigrid for Hermite
+// Discretizations on GPUs" and what its roofline (figure 1) counts, for the biharmonic form of cubic elements in three
+// dimensions, FP64.
 //
 // Usage: brickwork-perf-hermite-operators [--csv FILE] [--cells N] [--mesh N]
 //   --cells  cells of tables 1 and 2; default 4194304 on a GPU (the source's), else 65536
@@ -14,6 +15,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "brickwork/operators/hermite_transfer.hpp"
 #include "brickwork/solvers/hermite_cell_smoother.hpp"
 #include "perf_tests/support/measure.hpp"
 
@@ -200,6 +202,57 @@ void measure_smoothers(Space const& space, index_t mesh, double copy, Csv& csv) 
   rate("addressing control", control, visits, 1536);
 }
 
+/// The same in vertex-wise storage, FP64 and FP32: least traffic per vertex as values read and written.
+template <class Scalar>
+void measure_vertices(Space const& space, index_t mesh, double copy, Csv& csv) {
+  int refinements = 0;
+  while (mesh % (index_t(2) << refinements) == 0) ++refinements;
+  BaseGrid<3> base;
+  base.cells.fill(mesh >> refinements);
+  base.lengths.fill(1);
+  AdaptiveGrid<Space, 3> const grid(space, base, refinements);
+  int const l = refinements;
+  auto const& level = grid.level(l);
+  using Vector = HermiteLevelVector<Scalar, Memory, 3>;
+  std::vector<Kokkos::View<Scalar*, Memory>> storage;
+  auto const vector = [&](index_t vertices) {
+    storage.push_back(allocate<Kokkos::View<Scalar*, Memory>>(space, "perf::vector", 8 * vertices));
+    return Vector(storage.back().data(), static_cast<std::size_t>(vertices));
+  };
+  auto const x = vector(level.vertex_count), b = vector(level.vertex_count), y = vector(level.vertex_count),
+             old = vector(level.vertex_count);
+  Kokkos::deep_copy(space, b, Scalar(1));
+  HermiteLevel<Space, Scalar, 3> const a(space, {space, level, PlateBoundary<3>{}, true}, {});
+  std::printf("\nVertex-wise storage, %s, %lld^3 cells\n%-26s %9s %10s %12s %8s %9s\n",
+              sizeof(Scalar) == 8 ? "FP64" : "FP32", static_cast<long long>(mesh), "operation", "ms", "Mcells/s",
+              "evaluations", "B/vertex", "% of copy");
+  double evaluation = 0;
+  auto const row = [&](char const* name, double values, double seconds) {
+    if (evaluation == 0) evaluation = seconds;
+    double const bytes = values * sizeof(Scalar);
+    double const bandwidth = static_cast<double>(level.vertex_count) * bytes / seconds;
+    std::printf("%-26s %9.4f %10.1f %12.2f %8.0f %9.1f\n", name, 1e3 * seconds,
+                1e-6 * static_cast<double>(level.cell_count) / seconds, seconds / evaluation, bytes,
+                100 * bandwidth / copy);
+    std::fflush(stdout);
+    csv.row(sizeof(Scalar) == 8 ? "vertex_fp64" : "vertex_fp32", name, level.cell_count, 1e3 * seconds,
+            1e-9 * bandwidth, 1e-9 * static_cast<double>(level.cell_count) / seconds, bandwidth / copy, 0, 0, bytes);
+  };
+  row("operator", 16, median_seconds(space, [&](int) { a.apply(space, x, y); }));
+  row("residual", 24, median_seconds(space, [&](int) { a.residual(space, b, x, y); }));
+  row("Chebyshev stage, first", 16, median_seconds(space, [&](int) { a.start(space, 0.9, b, y, old); }));
+  row("Chebyshev stage", 32, median_seconds(space, [&](int) { a.chebyshev_step(space, 0.3, 0.9, b, x, y, y); }));
+  row("patch sweep", 32, median_seconds(space, [&](int) { a.sweep(space, false, b, x); }));
+  if (refinements > 0) {
+    HermiteTransfer<Space, 3> const transfer(space, grid.level(l - 1), level);
+    auto const u = vector(grid.level(l - 1).vertex_count);
+    row("prolongation", 17,
+        median_seconds(space, [&](int) { transfer.template prolongate<Scalar>(space, u, x, y, {}); }));
+    row("restriction", 9,
+        median_seconds(space, [&](int) { transfer.template restrict_to<Scalar>(space, y, u, false); }));
+  }
+}
+
 int run(int argc, char** argv) {
   Options const options = parse_options(argc, argv, {"--cells", "--mesh"}, {}, {});
   BRICKWORK_REQUIRE(options.sizes.empty(), "sizes are given by --cells and --mesh");
@@ -209,13 +262,15 @@ int run(int argc, char** argv) {
           "table,name,cells,milliseconds,gbytes_per_second,gcells_per_second,of_copy,deviation,operations_per_cell,"
           "evaluations_or_bytes");
   Space const space;
-  std::printf("Cell-wise Hermite operators, biharmonic form, three dimensions, FP64\n");
+  std::printf("Hermite operators, biharmonic form, three dimensions; cell-wise in FP64\n");
   print_machine(space);
   double const copy = copy_bandwidth(space, static_cast<index_t>(evaluation_bytes) * cells).best();
   csv.row("copy", "copy", cells, 0, 1e-9 * copy, 1e-9 * copy / evaluation_bytes, 1, 0, 0, 0);
   print_operations(csv);
   measure_evaluations(space, cells, copy, csv);
   measure_smoothers(space, mesh, copy, csv);
+  measure_vertices<double>(space, mesh, copy, csv);
+  measure_vertices<float>(space, mesh, copy, csv);
   std::printf(
       "\nsource, A100: two-axis 1.695 Gcells/s (85 %% of peak), 1.96 x FDM, 1.51 x dense; a Chebyshev stage is 6.7 "
       "evaluations, a patch sweep 11.9 (14.741 ms, control 14.281 ms)\n");

@@ -7,6 +7,7 @@
 #include "brickwork/core/for_each.hpp"
 #include "brickwork/core/instantiate.hpp"
 #include "brickwork/core/timing.hpp"
+#include "brickwork/operators/hermite_fields.hpp"
 
 namespace brickwork {
 
@@ -58,6 +59,23 @@ struct AddCorrection {
   KOKKOS_FUNCTION void operator()(index_t i) const { x[i] += static_cast<double>(z[i]); }
 };
 
+/// Moves the entries of vertices at refinement edges from one vector to another.
+template <int unknowns>
+struct MoveEdge {
+  detail::RimSites rim;
+  double* from;
+  double* to;  // null: sets to zero
+  index_t stride;
+  KOKKOS_FUNCTION void operator()(index_t site) const {
+    if (rim.free[site] != 0) return;
+    for (int m = 0; m < unknowns; ++m) {
+      index_t const at = rim.table.vertex(site) + m * stride;
+      if (to) to[at] = from[at];
+      from[at] = 0;
+    }
+  }
+};
+
 /// r = b - r
 struct SubtractFrom {
   double const* b;
@@ -82,7 +100,42 @@ HermiteSolver<ExecutionSpace, CycleScalar, Dim>::HermiteSolver(ExecutionSpace co
       p_(space, a.grid(), "brickwork::HermiteSolver::p"),
       workspace_(space),
       scalars_(allocate<Kokkos::View<double*, memory_space>>(space, "brickwork::HermiteSolver::scalars", scalar_count)),
-      host_scalars_(Kokkos::create_mirror_view(scalars_)) {}
+      host_scalars_(Kokkos::create_mirror_view(scalars_)) {
+  if constexpr (!std::is_same_v<CycleScalar, double>) {
+    index_t largest = 0;
+    for (int l = 1; l < a.grid().level_count(); ++l)
+      if (a.grid().level(l - 1).leaf_count > 0 && a.grid().level(l).leaf_count > 0)
+        largest = math::max(largest, a.grid().level(l).vertex_count << Dim);
+    condensed_ = largest > 0;
+    if (condensed_)
+      edge_ = allocate<Kokkos::View<double*, memory_space>>(space, "brickwork::HermiteSolver::edge", largest);
+  }
+}
+
+/// Carries the entries at refinement edges to the coarser unknowns that prescribe them.
+template <class ExecutionSpace, class CycleScalar, int Dim>
+void HermiteSolver<ExecutionSpace, CycleScalar, Dim>::condense(ExecutionSpace const& space,
+                                                               dual_type const& dual) const {
+  if (!condensed_) return;
+  for (int l = a_->grid().level_count() - 1; l > 0; --l) {
+    auto const& sites = a_->sites(l);
+    index_t const vertices = sites.level.vertex_count;
+    if (dual.level(l).extent(0) == 0 || dual.level(l - 1).extent(0) == 0 || sites.rim.count == 0) continue;
+    HermiteLevelVector<double, memory_space, Dim> const edge(edge_.data(), static_cast<std::size_t>(vertices));
+    for_each("brickwork::HermiteSolver::condense::take", space, sites.rim.count,
+             MoveEdge<(1 << Dim)>{sites.rim.sites(), dual.level(l).data(), edge.data(), vertices});
+    multigrid_.transfer(l - 1).template restrict_to<double>(space, edge, dual.level(l - 1), true);
+    for_each("brickwork::HermiteSolver::condense::clear", space, sites.rim.count,
+             MoveEdge<(1 << Dim)>{sites.rim.sites(), edge.data(), nullptr, vertices});
+  }
+}
+
+/// Makes a field C1 at refinement edges.
+template <class ExecutionSpace, class CycleScalar, int Dim>
+void HermiteSolver<ExecutionSpace, CycleScalar, Dim>::prescribe(ExecutionSpace const& space,
+                                                                primal_type const& primal) const {
+  if (condensed_) prescribe_edges<ExecutionSpace, Dim>(space, a_->grid(), primal);
+}
 
 template <class ExecutionSpace, class CycleScalar, int Dim>
 index_t HermiteSolver<ExecutionSpace, CycleScalar, Dim>::bytes(AdaptiveGrid<ExecutionSpace, Dim> const& grid) {
@@ -121,7 +174,9 @@ double HermiteSolver<ExecutionSpace, CycleScalar, Dim>::iterate(ExecutionSpace c
   double* const scalars = scalars_.data();
   for_each("brickwork::HermiteSolver::direction", space, size,
            Direct<CycleScalar>{scalars, multigrid_.correction().values().data(), p_.values().data()});
+  prescribe(space, p_);
   a_->apply(space, p_, w_);
+  condense(space, w_);
   sum_each<1>("brickwork::HermiteSolver::curvature", space, size,
               Product<double, double>{p_.values().data(), w_.values().data()}, workspace_,
               StoreSums<1>{scalars + curvature});
@@ -200,6 +255,7 @@ HermiteSolveResult HermiteSolver<ExecutionSpace, CycleScalar, Dim>::solve(Execut
     } else {
       for_each("brickwork::HermiteSolver::correct", space, r_.size(),
                AddCorrection<CycleScalar>{multigrid_.correction().values().data(), x.values().data()});
+      prescribe(space, x);
       residual(space, b, x);
       measured = measure(space);
     }

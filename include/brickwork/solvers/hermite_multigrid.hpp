@@ -62,6 +62,8 @@ class HermiteMultigrid {
   void apply(ExecutionSpace const& space, dual_type const& r) const;
 
   correction_type const& correction() const { return correction_; }
+  /// Between level l and l + 1.
+  HermiteTransfer<ExecutionSpace, Dim> const& transfer(int l) const { return transfers_[static_cast<std::size_t>(l)]; }
   int coarsest_level() const { return coarsest_; }
   HermiteCycleOptions const& options() const { return options_; }
   bool interval_is_estimated() const { return estimated_; }

@@ -8,6 +8,11 @@
 // way, and if it disagrees the iteration goes on from it. One iteration is one graph of launches on a GPU; per
 // iteration the host reads two numbers.
 //
+// A correction in FP32 meets the conditions at refinement edges to its own rounding only, which the operator, of norm
+// h^-4, would make errors of. So where a cycle in FP32 meets refinement edges, residuals are condensed: what is tested
+// with prescribed unknowns is carried to the coarser ones that prescribe them, in FP64; and directions are made C1 in
+// FP64.
+//
 // Vectors, per unknown: r, w, p (conjugate gradients) and those of HermiteMultigrid; x and b are the caller's.
 // Source: "Matrix-Free Local Multigrid for Hermite Discretizations on GPUs", section 6.1.
 #pragma once
@@ -75,6 +80,8 @@ class HermiteSolver {
 
  private:
   void residual(ExecutionSpace const& space, dual_type const& b, primal_type const& x);
+  void condense(ExecutionSpace const& space, dual_type const& dual) const;
+  void prescribe(ExecutionSpace const& space, primal_type const& primal) const;
   double measure(ExecutionSpace const& space);
   double iterate(ExecutionSpace const& space, primal_type const& x);
 
@@ -82,6 +89,8 @@ class HermiteSolver {
   multigrid_type multigrid_;
   dual_type r_, w_;
   primal_type p_;
+  bool condensed_ = false;
+  Kokkos::View<double*, memory_space> edge_;  // zero but for what condense() carries to the next coarser level
   SumWorkspace<ExecutionSpace> workspace_;
   Kokkos::View<double*, memory_space> scalars_;
   typename Kokkos::View<double*, memory_space>::HostMirror host_scalars_;
