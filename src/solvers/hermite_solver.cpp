@@ -43,13 +43,15 @@ struct Advance {
   }
 };
 
-/// p = z + beta p
+/// p = z + beta p; from p = 0 it is z whatever beta, which need not be a number then.
 template <class Scalar>
 struct Direct {
   double const* scalars;
   Scalar const* z;
   double* p;
-  KOKKOS_FUNCTION void operator()(index_t i) const { p[i] = static_cast<double>(z[i]) + scalars[beta] * p[i]; }
+  KOKKOS_FUNCTION void operator()(index_t i) const {
+    p[i] = static_cast<double>(z[i]) + (p[i] == 0 ? 0 : scalars[beta] * p[i]);
+  }
 };
 
 template <class Scalar>
@@ -216,6 +218,8 @@ HermiteSolveResult HermiteSolver<ExecutionSpace, CycleScalar, Dim>::solve(Execut
   }
   double const first = measured;
   double verified = 0, last_verified = 0;
+  constexpr int most_restarts = 5;
+  int restarts = 0;
   result.residuals.push_back(std::sqrt(first));
   auto const relative = [&] { return std::sqrt(measured / first); };
   auto const reset_direction = [&] {
@@ -248,9 +252,18 @@ HermiteSolveResult HermiteSolver<ExecutionSpace, CycleScalar, Dim>::solve(Execut
     }
     if (accelerated) {
       measured = iterate(space, x);
-      if (!(host_scalars_(curvature) > 0)) {
-        result.status = SolveStatus::breakdown;
-        break;
+      if (!(measured >= 0 && host_scalars_(curvature) > 0)) {
+        // Rounding of an FP32 cycle can do that close to the end: once more from the true residual.
+        ++result.iterations;
+        residual(space, b, x);
+        measured = measure(space);
+        if (restarts++ == most_restarts || !(measured > 0)) {
+          result.status = SolveStatus::breakdown;
+          break;
+        }
+        result.residuals.push_back(std::sqrt(measured));
+        reset_direction();
+        continue;
       }
     } else {
       for_each("brickwork::HermiteSolver::correct", space, r_.size(),
