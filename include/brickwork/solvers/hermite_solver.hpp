@@ -8,10 +8,10 @@
 // way, and if it disagrees the iteration goes on from it. One iteration is one graph of launches on a GPU; per
 // iteration the host reads two numbers.
 //
-// A correction in FP32 meets the conditions at refinement edges to its own rounding only, which the operator, of norm
-// h^-4, would make errors of. So where a cycle in FP32 meets refinement edges, residuals are condensed: what is tested
-// with prescribed unknowns is carried to the coarser ones that prescribe them, in FP64; and directions are made C1 in
-// FP64.
+// A correction in FP32 meets the conditions at refinement edges to its own rounding only, and what residuals hold there
+// is large, in balance with their other entries: the pairing of the two would be noise. So where a cycle in FP32 meets
+// refinement edges, residuals are condensed: what is tested with prescribed unknowns is carried to the coarser ones
+// that prescribe them, in FP64. The solution is made C1 in FP64 before its residual is verified.
 //
 // Vectors, per unknown: r, w, p (conjugate gradients) and those of HermiteMultigrid; x and b are the caller's.
 // Source: "Matrix-Free Local Multigrid for Hermite Discretizations on GPUs", section 6.1.
