@@ -2,47 +2,49 @@
 // Solves of the clamped biharmonic problem on the unit cube: Tables 5 to 8 of "Matrix-Free Local Multigrid for Hermite
 // Discretizations on GPUs" (uniform and adaptive refinement, iteration counts, contraction, throughput, edge geometry).
 //
-// usage: brickwork-perf-biharmonic [--table 5,7,8] [--uniform MIN:MAX] [--adaptive N_UNI:DEPTH] [--region
-// octant,ball,ring]
-//                                  [--solver NAMES] [--precision double,mixed] [--random] [--history] [--csv FILE]
+// Usage: brickwork-perf-biharmonic [--table 5,7,8] [--uniform MIN:MAX] [--adaptive N_UNI:DEPTH]
+//                                  [--region octant,ball,ring] [--solver NAMES] [--precision double,mixed]
+//                                  [--repeats N] [--random] [--history] [--csv FILE]
 // Solvers: chebyshev (conjugate gradients), patch (conjugate gradients), patch-symmetric and patch-forward
 // (stationary).
-#include <cstdio>
-#include <cstdlib>
-#include <fstream>
-#include <iostream>
-#include <sstream>
+#include <algorithm>
+#include <cmath>
 
-#include "brickwork/operators/hermite_fields.hpp"
 #include "brickwork/operators/manufactured_solution.hpp"
 #include "brickwork/solvers/hermite_solver.hpp"
+#include "perf_tests/support/measure.hpp"
 
 using namespace brickwork;
+using namespace perf;
 
 namespace {
 
-using Space = Kokkos::DefaultExecutionSpace;
-using Grid = AdaptiveGrid<Space, 3>;
+char const* const usage =
+    "[--table 5,7,8] [--uniform MIN:MAX] [--adaptive N_UNI:DEPTH] [--region octant,ball,ring] [--solver NAMES] "
+    "[--precision double,mixed] [--repeats N] [--random] [--history] [--csv FILE]";
 
-struct Options {
-  std::string tables = "5,7,8", regions = "octant,ball,ring", precisions = "double";
-  std::string solvers = "chebyshev,patch-forward,patch-symmetric,patch";
-  int uniform[2] = {3, 5}, adaptive[2] = {4, 2};
-  bool random = false, history = false;
-  int repeats = 1;
-  std::string csv;
-};
+using Grid = AdaptiveGrid<Space, 3>;
+using Field = HermitePrimal<double, Memory, 3>;
+using Functional = HermiteDual<double, Memory, 3>;
 
 bool contains(std::string const& list, std::string const& name) {
-  std::stringstream stream(list);
-  for (std::string item; std::getline(stream, item, ',');)
-    if (item == name) return true;
-  return false;
+  auto const words = split(list);
+  return std::find(words.begin(), words.end(), name) != words.end();
 }
 
-struct LoadOf {
-  ManufacturedSolution<3> solution;
-  KOKKOS_FUNCTION double operator()(Kokkos::Array<double, 3> const& x) const { return solution.load(HermiteForm{}, x); }
+/// "A:B" of an option.
+std::array<int, 2> pair_of(Options const& options, char const* name, char const* otherwise) {
+  std::string const word = options.value(name, otherwise);
+  std::array<int, 2> pair{};
+  BRICKWORK_REQUIRE(std::sscanf(word.c_str(), "%d:%d", &pair[0], &pair[1]) == 2, name, " ", word,
+                    ": two numbers A:B are needed");
+  return pair;
+}
+
+struct Settings {
+  std::string tables, regions, precisions, solvers;
+  bool random, history;
+  int repeats;
 };
 
 struct RandomLoad {
@@ -56,9 +58,8 @@ struct RandomLoad {
 };
 
 template <class Scalar>
-HermiteSolveResult solve(Space const& space, HermiteOperator<Space, 3> const& a,
-                         HermiteDual<double, Space::memory_space, 3> const& b,
-                         HermitePrimal<double, Space::memory_space, 3> const& x, std::string const& name, int repeats) {
+HermiteSolveResult solve(Space const& space, HermiteOperator<Space, 3> const& a, Functional const& b, Field const& x,
+                         std::string const& name, int repeats) {
   HermiteCycleOptions cycle;
   HermiteSolveOptions options;
   if (name != "chebyshev") cycle.smoother = HermiteSmoother::patch;
@@ -74,51 +75,40 @@ HermiteSolveResult solve(Space const& space, HermiteOperator<Space, 3> const& a,
   return best;
 }
 
-/// Fraction of the finest level's cells that have a face at a refinement edge, and such faces per cell.
-void edge_geometry(Space const& space, Grid const& grid, double& fraction, double& faces) {
-  auto const level = grid.level(grid.level_count() - 1);
-  index_t touched = 0, count = 0;
-  Kokkos::parallel_reduce(
-      "edge_geometry", range(space, level.cell_count),
-      KOKKOS_LAMBDA(index_t cell, index_t & sum) {
-        auto const p = level.cell_position(cell);
-        index_t own = 0;
-        for (int f = 0; f < 6; ++f) {
-          auto q = p;
-          q[f / 2] += f % 2 == 0 ? -1 : 1;
-          if (q[f / 2] >= 0 && q[f / 2] < level.domain_cells[f / 2] && level.find_cell(q) < 0) ++own;
-        }
-        sum += own;
-      },
-      count);
-  Kokkos::parallel_reduce(
-      "edge_geometry", range(space, level.cell_count),
-      KOKKOS_LAMBDA(index_t cell, index_t & sum) {
-        auto const p = level.cell_position(cell);
-        for (int f = 0; f < 6; ++f) {
-          auto q = p;
-          q[f / 2] += f % 2 == 0 ? -1 : 1;
-          if (q[f / 2] >= 0 && q[f / 2] < level.domain_cells[f / 2] && level.find_cell(q) < 0) {
-            ++sum;
-            return;
-          }
-        }
-      },
-      touched);
-  faces = static_cast<double>(count) / static_cast<double>(level.cell_count);
-  fraction = static_cast<double>(touched) / static_cast<double>(level.cell_count);
+/// Faces of the finest level's cells at a refinement edge, or the cells that have any.
+struct CountEdges {
+  GridLevel<Memory, 3> level;
+  bool cells;
+  KOKKOS_FUNCTION void operator()(index_t cell, index_t& sum) const {
+    auto const p = level.cell_position(cell);
+    index_t faces = 0;
+    for (int f = 0; f < 6; ++f) {
+      auto q = p;
+      q[f / 2] += f % 2 == 0 ? -1 : 1;
+      bool const inside = q[f / 2] >= 0 && q[f / 2] < level.domain_cells[f / 2];
+      faces += inside && level.find_cell(q) < 0 ? 1 : 0;
+    }
+    sum += cells && faces > 0 ? 1 : faces;
+  }
+};
+
+double edges_per_cell(Space const& space, Grid const& grid, bool cells) {
+  auto const& level = grid.level(grid.level_count() - 1);
+  index_t count = 0;
+  Kokkos::parallel_reduce("perf::edges", range(space, level.cell_count), CountEdges{level, cells}, count);
+  return static_cast<double>(count) / static_cast<double>(level.cell_count);
 }
 
-void report(Space const& space, Options const& options, Grid const& grid, std::string const& mesh, double& last_error,
-            std::ostream* csv) {
+void report(Space const& space, Settings const& options, Grid const& grid, std::string const& mesh, double& last_error,
+            Csv& csv) {
   ManufacturedSolution<3> const solution(grid.base(), {});
   HermiteOperator<Space, 3> const a(space, grid, HermiteForm{}, PlateBoundary<3>{});
-  HermiteDual<double, Space::memory_space, 3> b(space, grid, "b");
-  HermitePrimal<double, Space::memory_space, 3> x(space, grid, "x");
+  Functional const b(space, grid, "b");
+  Field const x(space, grid, "x");
   if (options.random) {
     Kokkos::parallel_for("random_load", range(space, b.size()), RandomLoad{b.values().data()});
   } else {
-    add_load(space, grid, LoadOf{solution}, b);
+    add_load(space, grid, ManufacturedLoad<3>{solution, HermiteForm{}}, b);
   }
   for (std::string const precision : {"double", "mixed"}) {
     if (!contains(options.precisions, precision)) continue;
@@ -140,10 +130,8 @@ void report(Space const& space, Options const& options, Grid const& grid, std::s
         std::printf("\n");
       }
       std::fflush(stdout);
-      if (csv)
-        *csv << mesh << ',' << grid.leaf_count() << ',' << a.unknown_count() << ',' << precision << ',' << name << ','
-             << to_string(result.status) << ',' << result.iterations << ',' << result.contraction() << ','
-             << result.true_relative_residual << ',' << error << ',' << result.seconds << ',' << rate << '\n';
+      csv.row(mesh, grid.leaf_count(), a.unknown_count(), precision, name, to_string(result.status), result.iterations,
+              result.contraction(), result.true_relative_residual, error, result.seconds, rate);
       if (name == "chebyshev" && precision == "double") last_error = error;
     }
   }
@@ -159,98 +147,48 @@ RefinementRegion<3> region_of(std::string const& name) {
   return region;
 }
 
-void run(Options const& options) {
+int run(int argc, char** argv) {
+  Options const words = parse_options(
+      argc, argv, {"--table", "--uniform", "--adaptive", "--region", "--solver", "--precision", "--repeats"},
+      {"--random", "--history"}, {});
+  BRICKWORK_REQUIRE(words.sizes.empty(), "sizes are given by --uniform and --adaptive");
+  auto const uniform = pair_of(words, "--uniform", "3:5"), adaptive = pair_of(words, "--adaptive", "4:2");
+  Settings const options{words.value("--table", "5,7,8"),
+                         words.value("--region", "octant,ball,ring"),
+                         words.value("--precision", "double"),
+                         words.value("--solver", "chebyshev,patch-forward,patch-symmetric,patch"),
+                         words.flag("--random"),
+                         words.flag("--history"),
+                         words.count("--repeats", 1)};
+  Csv csv(words.value("--csv"),
+          "mesh,cells,unknowns,precision,solver,status,iterations,contraction,true_residual,l2_error,seconds,"
+          "cells_per_second");
   Space const space;
-  std::ofstream file;
-  if (!options.csv.empty()) {
-    file.open(options.csv);
-    file << "mesh,cells,unknowns,precision,solver,status,iterations,contraction,true_residual,l2_error,seconds,cells_"
-            "per_second\n";
-  }
-  std::ostream* const csv = options.csv.empty() ? nullptr : &file;
   BaseGrid<3> const cube{{1, 1, 1}, {1, 1, 1}};
   if (contains(options.tables, "5")) {
     double error = 0;
-    for (int l = options.uniform[0]; l <= options.uniform[1]; ++l) {
-      double next = error;
-      report(space, options, Grid(space, cube, l), "uniform " + std::to_string(l), next, csv);
-      error = next;
-    }
+    for (int l = uniform[0]; l <= uniform[1]; ++l)
+      report(space, options, Grid(space, cube, l), "uniform " + std::to_string(l), error, csv);
   }
   for (std::string const name : {"octant", "ball", "ring"}) {
     if (!contains(options.regions, name)) continue;
     if (!contains(options.tables, "7") && !contains(options.tables, "8")) continue;
-    Grid grid(space, cube, options.adaptive[0]);
-    for (int depth = 1; depth <= options.adaptive[1]; ++depth) {
+    Grid grid(space, cube, adaptive[0]);
+    for (int depth = 1; depth <= adaptive[1]; ++depth) {
       auto const count = grid.refine(space, region_of(name));
-      std::string const mesh = name + " " + std::to_string(options.adaptive[0]) + "+" + std::to_string(depth);
-      double fraction = 0, faces = 0;
-      edge_geometry(space, grid, fraction, faces);
+      std::string const mesh = name + " " + std::to_string(adaptive[0]) + "+" + std::to_string(depth);
       std::printf(
-          "%-16s %lld marked, %lld for balance; %.1f %% of the finest cells at the edge, %.3f edge faces per cell\n",
-          mesh.c_str(), static_cast<long long>(count.marked), static_cast<long long>(count.balanced), 100 * fraction,
-          faces);
+          "%-16s %lld marked, %lld for balance; %.1f %% of the finest cells at the edge, %.3f edge faces per "
+          "cell\n",
+          mesh.c_str(), static_cast<long long>(count.marked), static_cast<long long>(count.balanced),
+          100 * edges_per_cell(space, grid, true), edges_per_cell(space, grid, false));
       double none = 0;
       if (contains(options.tables, "7")) report(space, options, grid, mesh, none, csv);
     }
   }
-}
-
-Options parse(int argc, char** argv) {
-  Options options;
-  auto const usage = [&](std::string const& why) {
-    std::cerr << argv[0] << ": " << why << '\n';
-    std::exit(2);
-  };
-  auto const pair = [&](std::string const& text, int(&to)[2]) {
-    if (std::sscanf(text.c_str(), "%d:%d", &to[0], &to[1]) != 2) usage("expected A:B, not '" + text + "'");
-  };
-  for (int i = 1; i < argc; ++i) {
-    std::string const name = argv[i];
-    if (name == "--history") {
-      options.history = true;
-      continue;
-    }
-    if (name == "--random") {
-      options.random = true;
-      continue;
-    }
-    if (i + 1 >= argc) usage("a value must follow " + name);
-    std::string const value = argv[++i];
-    if (name == "--table")
-      options.tables = value;
-    else if (name == "--region")
-      options.regions = value;
-    else if (name == "--precision")
-      options.precisions = value;
-    else if (name == "--solver")
-      options.solvers = value;
-    else if (name == "--uniform")
-      pair(value, options.uniform);
-    else if (name == "--adaptive")
-      pair(value, options.adaptive);
-    else if (name == "--repeats")
-      options.repeats = std::atoi(value.c_str());
-    else if (name == "--csv")
-      options.csv = value;
-    else
-      usage("unknown option " + name);
-  }
-  return options;
+  return 0;
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  Options const options = parse(argc, argv);
-  Kokkos::initialize();
-  int status = 0;
-  try {
-    run(options);
-  } catch (std::exception const& error) {
-    std::cerr << error.what() << '\n';
-    status = 1;
-  }
-  Kokkos::finalize();
-  return status;
-}
+int main(int argc, char* argv[]) { return run_program(argc, argv, usage, run); }

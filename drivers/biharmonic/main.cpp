@@ -200,17 +200,12 @@ std::vector<PointValue> values_at(Space const& space, AdaptiveGrid<Space, Dim> c
   return values;
 }
 
-struct Product {
-  double const* a;
-  double const* b;
-  KOKKOS_FUNCTION void operator()(index_t i, double* sum) const { *sum += a[i] * b[i]; }
-};
-
 template <int Dim>
 double work_of(Space const& space, HermiteFunctional<Space, Dim> const& load, HermiteField<Space, Dim> const& u) {
   Kokkos::View<double*, Space::memory_space> sum("brickwork::work_of::sum", 1);
-  sum_each<1>("brickwork::work_of", space, u.size(), Product{load.values().data(), u.values().data()},
-              SumWorkspace<Space>(space), StoreSums<1>{sum.data()});
+  sum_each<1>("brickwork::work_of", space, u.size(),
+              detail::PairProduct<double, double>{load.values().data(), u.values().data()}, SumWorkspace<Space>(space),
+              StoreSums<1>{sum.data()});
   space.fence();
   return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), sum)(0);
 }
@@ -238,10 +233,7 @@ Solved<Dim> solve(Space const& space, Problem<Dim> const& problem, AdaptiveGrid<
   row.iterations = result.iterations;
   row.contraction = result.contraction();
   row.true_residual = result.true_relative_residual;
-  row.status = result.status == SolveStatus::converged ? "converged"
-               : result.status == SolveStatus::capped  ? "capped"
-               : result.status == SolveStatus::stalled ? "stalled"
-                                                       : "breakdown";
+  row.status = to_string(result.status);
   row.seconds_solve = result.seconds;
   row.cells = grid.leaf_count();
   row.rate = static_cast<double>(row.cells) / result.seconds;

@@ -22,18 +22,10 @@ HermiteMatrix1D hermite_matrix(int order, double h) {
 }
 
 std::array<double, 4> hermite_basis(int order, double x) {
-  switch (order) {
-    case 0:
-      return {(1 - x) * (1 - x) * (1 + 2 * x), x * (1 - x) * (1 - x), x * x * (3 - 2 * x), x * x * (x - 1)};
-    case 1:
-      return {6 * x * (x - 1), (1 - x) * (1 - 3 * x), 6 * x * (1 - x), x * (3 * x - 2)};
-    case 2:
-      return {12 * x - 6, 6 * x - 4, 6 - 12 * x, 6 * x - 2};
-    case 3:
-      return {12, 6, -12, 6};
-    default:
-      throw InputError(detail::concatenate("order of a Hermite derivative is ", order, ", it must be 0 to 3"));
-  }
+  BRICKWORK_REQUIRE(order >= 0 && order <= 3, "order of a Hermite derivative is ", order, ", it must be 0 to 3");
+  double b[4] = {};
+  hermite_basis_at(order, x, b);
+  return {b[0], b[1], b[2], b[3]};
 }
 
 template <int Dim>

@@ -16,11 +16,7 @@ BiharmonicOptions parse_biharmonic_options(int argc, char const* const* argv, st
   app.add_option("config", options.config, "configuration file (TOML)")->type_name("CONFIG.toml")->required();
   detail::CommonArguments common;
   common.add_to(app, "domain.cells");
-  options.exit_code = detail::parse_command_line(app, argc, argv, out, err, [&] {
-    options.overrides = common.overrides();
-    options.print_config = common.print_config;
-    options.force = common.force;
-  });
+  options.exit_code = detail::parse_command_line(app, argc, argv, out, err, [&] { common.store(options); });
   return options;
 }
 

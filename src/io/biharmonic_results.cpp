@@ -2,7 +2,6 @@
 #include "brickwork/io/biharmonic_results.hpp"
 
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
 #include "format.hpp"
@@ -10,19 +9,13 @@
 
 namespace brickwork {
 
+using detail::format;
 using detail::format_double;
 using detail::json_list;
 using detail::json_number;
 using detail::json_string;
 
 namespace {
-
-template <class... Values>
-std::string format(char const* pattern, Values... values) {
-  char buffer[256];
-  std::snprintf(buffer, sizeof(buffer), pattern, values...);
-  return buffer;
-}
 
 /// Every column once: its name and its text, empty for what does not apply.
 std::vector<std::pair<std::string, std::string>> columns(MeshRow const& row) {

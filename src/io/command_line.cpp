@@ -49,17 +49,23 @@ void CommonArguments::add_to(CLI::App& app, std::string const& grid_key) {
       ->type_name("SECTION.KEY=VALUE")
       ->expected(1)
       ->take_all();
-  app.add_flag("--print-config", print_config, "print the resolved configuration and stop");
+  app.add_flag("--print-config", print_config_, "print the resolved configuration and stop");
   threads_option_ = app.add_option("--threads", threads_, "host threads (0: all)")->type_name("N")->check(at_least(0));
   device_option_ =
       app.add_option("--device", device_, "number of the GPU to run on")->type_name("N")->check(at_least(0));
   app.add_flag("--quiet", overrides_.quiet, "print warnings and the result only");
-  app.add_flag("--force", force, "overwrite the results in an existing output directory");
+  app.add_flag("--force", force_, "overwrite the results in an existing output directory");
 }
 
 void CommonArguments::add_steps(CLI::App& app) {
   steps_option_ =
       app.add_option("--steps", steps_, "run the first N steps of the schedule")->type_name("N")->check(at_least(1));
+}
+
+void CommonArguments::store(ProgramOptions& options) const {
+  options.overrides = overrides();
+  options.print_config = print_config_;
+  options.force = force_;
 }
 
 ConfigOverrides CommonArguments::overrides() const {

@@ -19,15 +19,15 @@ class CommonArguments {
   void add_to(CLI::App& app, std::string const& grid_key);
   void add_steps(CLI::App& app);
 
-  /// What was given, after parsing.
+  /// Hands on what was given, after parsing.
   /// \throws CLI::ValidationError
-  ConfigOverrides overrides() const;
-
-  bool print_config = false;
-  bool force = false;
+  void store(ProgramOptions& options) const;
 
  private:
+  ConfigOverrides overrides() const;
+
   ConfigOverrides overrides_;
+  bool print_config_ = false, force_ = false;
   std::string grid_, output_;
   int steps_ = 0, threads_ = 0, device_ = 0;
   CLI::Option* grid_option_ = nullptr;

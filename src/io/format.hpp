@@ -2,9 +2,18 @@
 // How numbers and strings are spelt in the files that Brickwork writes. Private to src/io.
 #pragma once
 
+#include <cstdio>
 #include <string>
 
 namespace brickwork::detail {
+
+/// Text of at most 255 characters by a pattern of printf.
+template <class... Values>
+std::string format(char const* pattern, Values... values) {
+  char buffer[256];
+  std::snprintf(buffer, sizeof(buffer), pattern, values...);
+  return buffer;
+}
 
 /// The shortest decimal that reads back as the same double ("0.1", "1e-09", "nan", "inf"), with the C locale's point.
 std::string format_double(double value);

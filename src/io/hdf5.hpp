@@ -4,10 +4,13 @@
 
 #include <hdf5.h>
 
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "brickwork/core/check.hpp"
+#include "brickwork/io/atomic_file.hpp"
 
 namespace brickwork::detail {
 
@@ -66,6 +69,29 @@ inline void write_string_attribute(hid_t group, char const* name, std::string co
   Hdf5Handle const space(H5Screate(H5S_SCALAR), H5Sclose, failure);
   Hdf5Handle const attribute(H5Acreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, failure);
   require(H5Awrite(attribute, type, text.c_str()) >= 0, failure);
+}
+
+/// Writes a VTKHDF file, whole or not at all: under a temporary name that becomes `path` at the end.
+/// \param write  write(root, failure) fills the group VTKHDF; `failure` is the message for whatever HDF5 refuses
+/// \throws Error where HDF5 or the renaming fails; nothing is left behind then
+template <class Write>
+void write_vtkhdf_file(std::string const& path, Write const& write) {
+  QuietHdf5 const quiet;
+  std::string const temporary = path + ".part";
+  std::string const failure = "cannot write '" + path + "': HDF5 failed (no space left, or no permission?)";
+  try {
+    Hdf5Handle file(H5Fcreate(temporary.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose, failure);
+    {
+      Hdf5Handle const root(H5Gcreate2(file, "VTKHDF", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose, failure);
+      write(static_cast<hid_t>(root), failure);
+    }
+    require(file.close(), failure);
+  } catch (...) {
+    std::error_code ignored;
+    std::filesystem::remove(temporary, ignored);
+    throw;
+  }
+  rename_file(temporary, path);
 }
 
 /// The attribute of a VTKHDF image that tells how many cells its samples stand for: an axis of one cell has two.

@@ -30,10 +30,7 @@ HomogenizeOptions parse_homogenize_options(int argc, char const* const* argv, st
   options.exit_code = detail::parse_command_line(app, argc, argv, out, err, [&] {
     bool const is_tensor = tensor->parsed();
     options.command = is_tensor ? HomogenizeOptions::Command::tensor : HomogenizeOptions::Command::design;
-    detail::CommonArguments const& common = is_tensor ? tensor_arguments : design_arguments;
-    options.overrides = common.overrides();
-    options.print_config = common.print_config;
-    options.force = common.force;
+    (is_tensor ? tensor_arguments : design_arguments).store(options);
   });
   return options;
 }

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <optional>
 
@@ -13,6 +12,7 @@
 
 namespace brickwork {
 
+using detail::format;
 using detail::format_double;
 using detail::json_list;
 using detail::json_number;
@@ -25,13 +25,6 @@ constexpr double none = std::numeric_limits<double>::quiet_NaN();
 // The entries of an orthotropic tensor; the others are in C.csv.
 constexpr std::array<std::pair<int, int>, 9> history_entries = {
     {{0, 0}, {0, 1}, {0, 2}, {1, 1}, {1, 2}, {2, 2}, {3, 3}, {4, 4}, {5, 5}}};
-
-template <class... Values>
-std::string format(char const* pattern, Values... values) {
-  char buffer[256];
-  std::snprintf(buffer, sizeof(buffer), pattern, values...);
-  return buffer;
-}
 
 std::optional<EngineeringConstants> constants_of(Tensor6 const& tensor) {
   try {

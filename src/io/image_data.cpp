@@ -353,47 +353,34 @@ void write_vtkhdf(std::string const& path, ImageGeometry const& geometry, std::v
                   int deflate) {
   detail::check_image(geometry, fields);
   check_deflate(deflate);
-  QuietHdf5 const quiet;
-  std::string const temporary = path + ".part";
-  std::string const failure = "cannot write '" + path + "': HDF5 failed (no space left, or no permission?)";
-  try {
-    Hdf5Handle file(H5Fcreate(temporary.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose, failure);
-    {
-      Hdf5Handle const root(H5Gcreate2(file, "VTKHDF", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose, failure);
-      int const version[2] = {1, 0};
-      int extent[6];
-      Vec3 origin = geometry.origin;
-      for (int axis = 0; axis < 3; ++axis) {
-        extent[2 * axis] = 0;
-        extent[2 * axis + 1] = static_cast<int>(samples(geometry)[axis]) - 1;
-        if (geometry.cells[axis] > 1) origin[axis] += 0.5 * geometry.spacing[axis];
-      }
-      double const direction[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-      write_attribute(root, "Version", H5T_STD_I32LE, H5T_NATIVE_INT, 2, version, failure);
-      write_string_attribute(root, "Type", "ImageData", failure);
-      write_attribute(root, "WholeExtent", H5T_STD_I32LE, H5T_NATIVE_INT, 6, extent, failure);
-      write_attribute(root, "Origin", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 3, origin.data(), failure);
-      write_attribute(root, "Spacing", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 3, geometry.spacing.data(), failure);
-      hsize_t const cells[3] = {to_hsize(geometry.cells[0]), to_hsize(geometry.cells[1]), to_hsize(geometry.cells[2])};
-      write_attribute(root, detail::vtkhdf_cells_attribute, H5T_STD_U64LE, H5T_NATIVE_HSIZE, 3, cells, failure);
-      write_attribute(root, "Direction", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 9, direction, failure);
-      Hdf5Handle const point_data(H5Gcreate2(root, "PointData", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose,
-                                  failure);
-      for (ImageField const& field : fields) {
-        if (field.float32) {
-          write_field(point_data, geometry, field.name, field.float32, deflate, failure);
-        } else {
-          write_field(point_data, geometry, field.name, field.uint8, deflate, failure);
-        }
+  detail::write_vtkhdf_file(path, [&](hid_t root, std::string const& failure) {
+    int const version[2] = {1, 0};
+    int extent[6];
+    Vec3 origin = geometry.origin;
+    for (int axis = 0; axis < 3; ++axis) {
+      extent[2 * axis] = 0;
+      extent[2 * axis + 1] = static_cast<int>(samples(geometry)[axis]) - 1;
+      if (geometry.cells[axis] > 1) origin[axis] += 0.5 * geometry.spacing[axis];
+    }
+    double const direction[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    write_attribute(root, "Version", H5T_STD_I32LE, H5T_NATIVE_INT, 2, version, failure);
+    write_string_attribute(root, "Type", "ImageData", failure);
+    write_attribute(root, "WholeExtent", H5T_STD_I32LE, H5T_NATIVE_INT, 6, extent, failure);
+    write_attribute(root, "Origin", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 3, origin.data(), failure);
+    write_attribute(root, "Spacing", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 3, geometry.spacing.data(), failure);
+    hsize_t const cells[3] = {to_hsize(geometry.cells[0]), to_hsize(geometry.cells[1]), to_hsize(geometry.cells[2])};
+    write_attribute(root, detail::vtkhdf_cells_attribute, H5T_STD_U64LE, H5T_NATIVE_HSIZE, 3, cells, failure);
+    write_attribute(root, "Direction", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 9, direction, failure);
+    Hdf5Handle const point_data(H5Gcreate2(root, "PointData", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose,
+                                failure);
+    for (ImageField const& field : fields) {
+      if (field.float32) {
+        write_field(point_data, geometry, field.name, field.float32, deflate, failure);
+      } else {
+        write_field(point_data, geometry, field.name, field.uint8, deflate, failure);
       }
     }
-    require(file.close(), failure);
-  } catch (...) {
-    std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
-    throw;
-  }
-  rename_file(temporary, path);
+  });
 }
 
 #else

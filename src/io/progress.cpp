@@ -10,18 +10,11 @@
 #include <cstring>
 #include <iostream>
 
+#include "format.hpp"
+
 namespace brickwork {
 
-namespace {
-
-template <class... Values>
-std::string format(char const* pattern, Values... values) {
-  char buffer[256];
-  std::snprintf(buffer, sizeof(buffer), pattern, values...);
-  return buffer;
-}
-
-}  // namespace
+using detail::format;
 
 std::string format_duration(double seconds) {
   if (!std::isfinite(seconds) || seconds < 0) return "unknown";

@@ -15,11 +15,7 @@ SimpOptions parse_simp_options(int argc, char const* const* argv, std::ostream& 
   detail::CommonArguments common;
   common.add_to(app, "grid.cells");
   common.add_steps(app);
-  options.exit_code = detail::parse_command_line(app, argc, argv, out, err, [&] {
-    options.overrides = common.overrides();
-    options.print_config = common.print_config;
-    options.force = common.force;
-  });
+  options.exit_code = detail::parse_command_line(app, argc, argv, out, err, [&] { common.store(options); });
   return options;
 }
 

@@ -2,12 +2,9 @@
 #include "brickwork/io/unstructured_grid.hpp"
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 
 #include "brickwork/core/check.hpp"
 #include "brickwork/core/config.hpp"
-#include "brickwork/io/atomic_file.hpp"
 
 #if BRICKWORK_HAS_HDF5()
 #include "hdf5.hpp"
@@ -87,38 +84,25 @@ std::vector<std::int64_t> vtk_connectivity(UnstructuredGrid const& grid) {
 
 void write_vtkhdf(std::string const& path, UnstructuredGrid const& grid) {
   check_grid(grid);
-  detail::QuietHdf5 const quiet;
-  std::string const temporary = path + ".part";
-  std::string const failure = "cannot write '" + path + "': HDF5 failed (no space left, or no permission?)";
-  try {
-    Hdf5Handle file(H5Fcreate(temporary.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose, failure);
-    {
-      Hdf5Handle const root(H5Gcreate2(file, "VTKHDF", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose, failure);
-      int const version[2] = {1, 0};
-      detail::write_attribute(root, "Version", H5T_STD_I32LE, H5T_NATIVE_INT, 2, version, failure);
-      detail::write_string_attribute(root, "Type", "UnstructuredGrid", failure);
-      auto const cells = static_cast<std::size_t>(grid.cell_count());
-      write_integers(root, "NumberOfPoints", {grid.point_count()}, failure);
-      write_integers(root, "NumberOfCells", {grid.cell_count()}, failure);
-      write_integers(root, "NumberOfConnectivityIds", {static_cast<std::int64_t>(grid.connectivity.size())}, failure);
-      write_set(root, "Points", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, grid.points.size() / 3, 3, grid.points.data(),
-                failure);
-      write_integers(root, "Connectivity", vtk_connectivity(grid), failure);
-      std::vector<std::int64_t> offsets(cells + 1);
-      for (std::size_t i = 0; i <= cells; ++i) offsets[i] = static_cast<std::int64_t>(i) * grid.corners;
-      write_integers(root, "Offsets", offsets, failure);
-      std::vector<std::uint8_t> const types(cells, grid.corners == 4 ? 9 : 12);  // VTK_QUAD, VTK_HEXAHEDRON
-      write_set(root, "Types", H5T_STD_U8LE, H5T_NATIVE_UINT8, cells, 0, types.data(), failure);
-      write_fields(root, "PointData", grid.point_fields, failure);
-      write_fields(root, "CellData", grid.cell_fields, failure);
-    }
-    require(file.close(), failure);
-  } catch (...) {
-    std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
-    throw;
-  }
-  rename_file(temporary, path);
+  detail::write_vtkhdf_file(path, [&](hid_t root, std::string const& failure) {
+    int const version[2] = {1, 0};
+    detail::write_attribute(root, "Version", H5T_STD_I32LE, H5T_NATIVE_INT, 2, version, failure);
+    detail::write_string_attribute(root, "Type", "UnstructuredGrid", failure);
+    auto const cells = static_cast<std::size_t>(grid.cell_count());
+    write_integers(root, "NumberOfPoints", {grid.point_count()}, failure);
+    write_integers(root, "NumberOfCells", {grid.cell_count()}, failure);
+    write_integers(root, "NumberOfConnectivityIds", {static_cast<std::int64_t>(grid.connectivity.size())}, failure);
+    write_set(root, "Points", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, grid.points.size() / 3, 3, grid.points.data(),
+              failure);
+    write_integers(root, "Connectivity", vtk_connectivity(grid), failure);
+    std::vector<std::int64_t> offsets(cells + 1);
+    for (std::size_t i = 0; i <= cells; ++i) offsets[i] = static_cast<std::int64_t>(i) * grid.corners;
+    write_integers(root, "Offsets", offsets, failure);
+    std::vector<std::uint8_t> const types(cells, grid.corners == 4 ? 9 : 12);  // VTK_QUAD, VTK_HEXAHEDRON
+    write_set(root, "Types", H5T_STD_U8LE, H5T_NATIVE_UINT8, cells, 0, types.data(), failure);
+    write_fields(root, "PointData", grid.point_fields, failure);
+    write_fields(root, "CellData", grid.cell_fields, failure);
+  });
 }
 
 #else

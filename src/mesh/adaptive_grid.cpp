@@ -21,28 +21,6 @@ KOKKOS_INLINE_FUNCTION Position<Dim> offset_position(Position<Dim> position, int
   return position;
 }
 
-template <int Dim>
-KOKKOS_INLINE_FUNCTION bool inside(Position<Dim> const& position, Position<Dim> const& cells) {
-  for (int d = 0; d < Dim; ++d)
-    if (position[d] < 0 || position[d] >= cells[d]) return false;
-  return true;
-}
-
-/// First index whose key is not below `key`.
-template <class Keys>
-KOKKOS_INLINE_FUNCTION index_t lower_bound(Keys const& keys, index_t key) {
-  index_t first = 0, last = static_cast<index_t>(keys.extent(0));
-  while (first < last) {
-    index_t const middle = (first + last) / 2;
-    if (keys(middle) < key) {
-      first = middle + 1;
-    } else {
-      last = middle;
-    }
-  }
-  return first;
-}
-
 /// Numbers the indices for which a predicate holds and hands each with its number to `emit`; returns how many.
 template <class Predicate, class Emit>
 struct Compact {
@@ -105,8 +83,8 @@ struct StoreChildKeys {
       index_t const key = parent_level.cell_key(low);
       index_t stride = 1;
       for (int e = 0; e < d; ++e) stride *= parent_level.domain_cells[e];
-      first[d] = lower_bound(parents, key);
-      count[d] = lower_bound(parents, key + stride) - first[d];
+      first[d] = child_level.lower_bound(parents, key);
+      count[d] = child_level.lower_bound(parents, key + stride) - first[d];
     }
     for (int n = 0; n < (1 << Dim); ++n) {
       index_t number = 0;

@@ -151,18 +151,6 @@ void HermiteCellOperator<ExecutionSpace, Dim>::residual(ExecutionSpace const& sp
              w.values().data());
 }
 
-template <class ExecutionSpace, int Dim>
-std::array<double, 1 << Dim> HermiteCellOperator<ExecutionSpace, Dim>::vertex_diagonal() const {
-  std::array<double, 1 << Dim> diagonal{};
-  for (int m = 0; m < 1 << Dim; ++m) {
-    for (int n = 0; n < 1 << Dim; ++n) {
-      int const i = hermite_local<Dim>(n, m);
-      diagonal[m] += element_[static_cast<std::size_t>(i * (1 << 2 * Dim) + i)];
-    }
-  }
-  return diagonal;
-}
-
 #define BRICKWORK_INSTANTIATE(Space)            \
   template class HermiteCellOperator<Space, 2>; \
   template class HermiteCellOperator<Space, 3>;

@@ -18,7 +18,7 @@ struct AddPointLoad {
     Kokkos::Array<double, Dim> xi{};
     if (!detail::locate_leaf<Dim>(level.grid, point, cell, xi)) return;
     double basis[Dim][4];
-    for (int d = 0; d < Dim; ++d) detail::hermite_basis_at(0, xi[d], basis[d]);
+    for (int d = 0; d < Dim; ++d) hermite_basis_at(0, xi[d], basis[d]);
     for (int n = 0; n < 1 << Dim; ++n) {
       index_t const vertex = level.grid.corner(cell, n);
       for (int m = 0; m < 1 << Dim; ++m) {
@@ -81,7 +81,7 @@ struct EvaluateAtPoints {
         basis[3][4];
     detail::gather_cell(level, cell, c);
     auto const set_basis = [&](int d) {
-      for (int order = 0; order < 3; ++order) detail::hermite_basis_at(order, xi[d], basis[order]);
+      for (int order = 0; order < 3; ++order) hermite_basis_at(order, xi[d], basis[order]);
     };
     set_basis(Dim - 1);
     detail::contract_jet<Dim - 1, Dim>(c, basis, z);

@@ -15,25 +15,6 @@ struct Classify {
   GridLevel<Memory, Dim> level;
   HermiteBoundary<Dim> boundary;
 
-  KOKKOS_INLINE_FUNCTION int fixed(index_t vertex) const {
-    auto const p = level.vertex_position(vertex);
-    return boundary.fixed(p.data(), level.domain_cells.data());
-  }
-  /// Unknowns that neither the boundary nor a coarser neighbour prescribes.
-  KOKKOS_INLINE_FUNCTION int free(index_t vertex) const {
-    auto const p = level.vertex_position(vertex);
-    int expected = 0;
-    for (int n = 0; n < (1 << Dim); ++n) {
-      bool inside = true;
-      for (int d = 0; d < Dim; ++d) {
-        index_t const cell = p[d] - 1 + ((n >> d) & 1);
-        inside = inside && cell >= 0 && cell < level.domain_cells[d];
-      }
-      if (inside) expected |= 1 << n;
-    }
-    if (level.vertex_cells(vertex) != expected) return 0;
-    return all & ~boundary.fixed(p.data(), level.domain_cells.data());
-  }
   KOKKOS_INLINE_FUNCTION int colour(index_t vertex) const {
     auto const p = level.vertex_position(vertex);
     int bits = 0;
@@ -46,11 +27,11 @@ struct Classify {
       case interior:
         return cells == all;
       case rim:
-        return cells != all && fixed(vertex) != all;
+        return cells != all && boundary.fixed(level, vertex) != all;
       case leaf_interior:
         return leaves == all;
       default:
-        return leaves != all && leaves != 0 && fixed(vertex) != all;
+        return leaves != all && leaves != 0 && boundary.fixed(level, vertex) != all;
     }
   }
 };
@@ -95,7 +76,7 @@ struct FillRim {
   KOKKOS_FUNCTION void operator()(index_t site) const {
     index_t const vertex = vertices[site];
     cells[site] = leaves ? classify.level.vertex_leaves(vertex) : classify.level.vertex_cells(vertex);
-    free[site] = static_cast<std::uint8_t>(classify.free(vertex));
+    free[site] = static_cast<std::uint8_t>(classify.boundary.free(classify.level, vertex));
     colours[site] = static_cast<std::uint8_t>(classify.colour(vertex));
   }
 };
@@ -216,17 +197,6 @@ HermiteSites<ExecutionSpace, Dim>::HermiteSites(ExecutionSpace const& space, lev
     builder.fill(Kind::leaf_interior, -1, leaf_interior);
     builder.fill_rim(Kind::leaf_rim, leaf_rim);
   }
-}
-
-template <class ExecutionSpace, int Dim>
-index_t HermiteSites<ExecutionSpace, Dim>::bytes() const {
-  auto const of = [](auto const& sites) {
-    return static_cast<index_t>(4 * (sites.vertices.extent(0) + sites.neighbours.extent(0)));
-  };
-  index_t sum = of(interior) + of(rim) + 3 * rim.count;
-  for (auto const& colour : coloured) sum += of(colour);
-  if (level.leaf_count != level.cell_count) sum += of(leaf_interior) + of(leaf_rim) + 3 * leaf_rim.count;
-  return sum;
 }
 
 template <class ExecutionSpace, class Scalar, int Dim>

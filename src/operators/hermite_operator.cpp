@@ -14,9 +14,8 @@ struct ZeroFixed {
   HermiteBoundary<Dim> boundary;
   double* b;
   KOKKOS_FUNCTION void operator()(index_t vertex) const {
-    auto const p = level.vertex_position(vertex);
     bool const covered = level.vertex_leaves(vertex) == 0;
-    int const fixed = covered ? -1 : boundary.fixed(p.data(), level.domain_cells.data());
+    int const fixed = covered ? -1 : boundary.fixed(level, vertex);
     for (int m = 0; m < (1 << Dim); ++m)
       if ((fixed >> m) & 1) b[vertex + m * level.vertex_count] = 0;
   }
@@ -29,17 +28,8 @@ struct CountUnknowns {
   HermiteBoundary<Dim> boundary;
   KOKKOS_FUNCTION void operator()(index_t vertex, index_t& count) const {
     if (level.vertex_leaves(vertex) == 0) return;
-    auto const p = level.vertex_position(vertex);
-    for (int n = 0; n < (1 << Dim); ++n) {
-      bool inside = true;
-      for (int d = 0; d < Dim; ++d) {
-        index_t const cell = p[d] - 1 + ((n >> d) & 1);
-        inside = inside && cell >= 0 && cell < level.domain_cells[d];
-      }
-      if (inside && ((level.vertex_cells(vertex) >> n) & 1) == 0) return;  // prescribed by a coarser neighbour
-    }
-    int const fixed = boundary.fixed(p.data(), level.domain_cells.data());
-    for (int m = 0; m < (1 << Dim); ++m) count += ((fixed >> m) & 1) == 0 ? 1 : 0;
+    int const free = boundary.free(level, vertex);
+    for (int m = 0; m < (1 << Dim); ++m) count += (free >> m) & 1;
   }
 };
 

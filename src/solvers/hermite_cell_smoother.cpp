@@ -7,6 +7,7 @@
 #include "brickwork/core/sums.hpp"
 #include "brickwork/core/unroll.hpp"
 #include "brickwork/fem/hermite_parity.hpp"
+#include "brickwork/solvers/detail/chebyshev.hpp"
 
 namespace brickwork {
 
@@ -354,9 +355,9 @@ void HermiteCellChebyshev<ExecutionSpace, Dim>::smooth(ExecutionSpace const& spa
   BRICKWORK_REQUIRE(stages >= 0, "stages of a Chebyshev smoother are ", stages, ", they must not be negative");
   DirectStiffnessSummation<ExecutionSpace, Dim> const dss(adjacency_, SummationMethod::passes);
   auto const diagonal = cell_diagonal<Dim>(a_.element());
-  double const theta = (upper_ + lower_) / 2, delta = (upper_ - lower_) / 2, sigma = theta / delta;
-  double keep = 0, step = 1 / theta, rho = 1 / sigma;
-  for (int stage = 0; stage < stages; ++stage) {
+  detail::ChebyshevStages coefficients(lower_, upper_);
+  for (int stage = 0; stage < stages; ++stage, coefficients.advance()) {
+    double const keep = coefficients.momentum(), step = coefficients.weight();
     a_.residual(space, u, f, residual_);
     if (method_ == SummationMethod::vertices) {
       Kokkos::parallel_for(
@@ -367,10 +368,6 @@ void HermiteCellChebyshev<ExecutionSpace, Dim>::smooth(ExecutionSpace const& spa
       Kokkos::parallel_for("brickwork::HermiteCellChebyshev::update", range(space, adjacency_.level.cell_count),
                            UpdateCopies<memory_space, Dim>{residual_, inverse_diagonal_, correction_, u, keep, step});
     }
-    double const next = 1 / (2 * sigma - rho);
-    keep = next * rho;
-    step = 2 * next / delta;
-    rho = next;
   }
 }
 

@@ -7,6 +7,7 @@
 #include "brickwork/core/for_each.hpp"
 #include "brickwork/core/instantiate.hpp"
 #include "brickwork/core/sums.hpp"
+#include "brickwork/solvers/detail/chebyshev.hpp"
 
 namespace brickwork {
 
@@ -30,14 +31,6 @@ struct Convert {
   From const* from;
   To* to;
   KOKKOS_FUNCTION void operator()(index_t i) const { to[i] = static_cast<To>(from[i]); }
-};
-
-template <class Scalar>
-struct Dot {
-  Scalar const *a, *b;
-  KOKKOS_FUNCTION void operator()(index_t i, double* sums) const {
-    sums[0] += static_cast<double>(a[i]) * static_cast<double>(b[i]);
-  }
 };
 
 /// to = factor from + keep to
@@ -121,20 +114,18 @@ void HermiteMultigrid<ExecutionSpace, Scalar, Dim>::chebyshev(ExecutionSpace con
                                                               bool from_zero) const {
   auto const i = static_cast<std::size_t>(l);
   double const upper = upper_[i], lower = estimated_ ? 0.1 * upper : options_.lower;
-  double const theta = 0.5 * (upper + lower), delta = 0.5 * (upper - lower), sigma = theta / delta;
-  double rho = 1 / sigma;
+  detail::ChebyshevStages coefficients(lower, upper);
   // `to` takes the odd iterates, `from` the even ones.
   if (from_zero) {
-    levels_[i].start(space, 1 / theta, b, to, from);
+    levels_[i].start(space, coefficients.weight(), b, to, from);
   } else {
-    levels_[i].chebyshev_step(space, 0, 1 / theta, b, from, from, to);
+    levels_[i].chebyshev_step(space, 0, coefficients.weight(), b, from, from, to);
   }
   for (int stage = 1; stage < stages; ++stage) {
     std::swap(from, to);
-    double const next = 1 / (2 * sigma - rho);
+    coefficients.advance();
     vector_type const old = stage == 1 && from_zero ? vector_type() : to;
-    levels_[i].chebyshev_step(space, next * rho, 2 * next / delta, b, from, old, to);
-    rho = next;
+    levels_[i].chebyshev_step(space, coefficients.momentum(), coefficients.weight(), b, from, old, to);
   }
 }
 
@@ -228,8 +219,8 @@ double HermiteMultigrid<ExecutionSpace, Scalar, Dim>::largest_eigenvalue(Executi
   SumWorkspace<ExecutionSpace> const workspace(space);
   Kokkos::View<double*, memory_space> const sum("brickwork::HermiteMultigrid::lanczos::sum", 1);
   auto const dot = [&](vector_type const& a, vector_type const& b) {
-    sum_each<1>("brickwork::HermiteMultigrid::lanczos::dot", space, size, Dot<Scalar>{a.data(), b.data()}, workspace,
-                StoreSums<1>{sum.data()});
+    sum_each<1>("brickwork::HermiteMultigrid::lanczos::dot", space, size,
+                detail::PairProduct<Scalar, Scalar>{a.data(), b.data()}, workspace, StoreSums<1>{sum.data()});
     double value = 0;
     Kokkos::deep_copy(space, Kokkos::View<double, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(&value),
                       Kokkos::subview(sum, 0));

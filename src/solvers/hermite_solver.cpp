@@ -15,13 +15,6 @@ namespace {
 
 enum Scalars { curvature, rz, beta, scalar_count };
 
-template <class A, class B>
-struct Product {
-  A const* a;
-  B const* b;
-  KOKKOS_FUNCTION void operator()(index_t i, double* sums) const { sums[0] += a[i] * static_cast<double>(b[i]); }
-};
-
 /// rz and, from the one before, beta = rz_new / rz.
 struct FinishPairing {
   double* scalars;
@@ -161,8 +154,8 @@ double HermiteSolver<ExecutionSpace, CycleScalar, Dim>::measure(ExecutionSpace c
   cycle_.run(space, [this](ExecutionSpace const& on) {
     multigrid_.apply(on, r_);
     sum_each<1>("brickwork::HermiteSolver::pairing", on, r_.size(),
-                Product<double, CycleScalar>{r_.values().data(), multigrid_.correction().values().data()}, workspace_,
-                FinishPairing{scalars_.data()});
+                detail::PairProduct<double, CycleScalar>{r_.values().data(), multigrid_.correction().values().data()},
+                workspace_, FinishPairing{scalars_.data()});
   });
   Kokkos::deep_copy(space, host_scalars_, scalars_);
   fence(space, "brickwork::HermiteSolver::measure");
@@ -179,7 +172,7 @@ double HermiteSolver<ExecutionSpace, CycleScalar, Dim>::iterate(ExecutionSpace c
   a_->apply(space, p_, w_);
   condense(space, w_);
   sum_each<1>("brickwork::HermiteSolver::curvature", space, size,
-              Product<double, double>{p_.values().data(), w_.values().data()}, workspace_,
+              detail::PairProduct<double, double>{p_.values().data(), w_.values().data()}, workspace_,
               StoreSums<1>{scalars + curvature});
   for_each("brickwork::HermiteSolver::advance", space, size,
            Advance{scalars, p_.values().data(), w_.values().data(), x.values().data(), r_.values().data()});
@@ -221,10 +214,8 @@ HermiteSolveResult HermiteSolver<ExecutionSpace, CycleScalar, Dim>::solve(Execut
   int restarts = 0;
   result.residuals.push_back(std::sqrt(first));
   auto const relative = [&] { return std::sqrt(measured / first); };
-  auto const reset_direction = [&] {
-    // The first direction is z alone: beta of zero times a p that must be finite.
-    detail::fill_zero(space, p_.values());
-  };
+  // From p = 0 the next direction is z alone.
+  auto const reset_direction = [&] { detail::fill_zero(space, p_.values()); };
   reset_direction();
   while (true) {
     if (relative() <= options.tolerance) {

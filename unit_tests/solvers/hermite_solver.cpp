@@ -25,13 +25,6 @@ template <class Space, int Dim>
 using Dual = HermiteDual<double, typename Space::memory_space, Dim>;
 
 template <int Dim>
-struct ManufacturedLoad {
-  ManufacturedSolution<Dim> solution;
-  HermiteForm form;
-  KOKKOS_FUNCTION double operator()(Kokkos::Array<double, Dim> const& x) const { return solution.load(form, x); }
-};
-
-template <int Dim>
 PlateBoundary<Dim> mixed_boundary() {
   PlateBoundary<Dim> boundary{};
   boundary[0] = boundary[1] = boundary[2 * Dim - 1] = PlateEdge::simply_supported;

@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "brickwork/mesh/adaptive_grid.hpp"
+#include "brickwork/mesh/host_level.hpp"
 #include "brickwork/operators/hermite_cells.hpp"
 
 namespace brickwork::test {
@@ -14,26 +14,6 @@ namespace brickwork::test {
 template <class View>
 auto host_copy(View const& view) {
   return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), view);
-}
-
-template <class MemorySpace, int Dim>
-GridLevel<Kokkos::HostSpace, Dim> host_level(GridLevel<MemorySpace, Dim> const& from) {
-  GridLevel<Kokkos::HostSpace, Dim> level;
-  level.domain_cells = from.domain_cells;
-  level.origin = from.origin;
-  level.spacing = from.spacing;
-  level.box_begin = from.box_begin;
-  level.box_cells = from.box_cells;
-  level.is_box = from.is_box;
-  level.cell_count = from.cell_count;
-  level.vertex_count = from.vertex_count;
-  level.leaf_count = from.leaf_count;
-  level.cell_keys = host_copy(from.cell_keys);
-  level.vertex_keys = host_copy(from.vertex_keys);
-  level.is_refined = host_copy(from.is_refined);
-  level.vertex_cells = host_copy(from.vertex_cells);
-  level.vertex_leaves = host_copy(from.vertex_leaves);
-  return level;
 }
 
 /// Who meets whom on a level, from nothing but the cells' positions.

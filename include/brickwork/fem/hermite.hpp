@@ -31,7 +31,33 @@ using HermiteMatrix1D = std::array<std::array<double, 4>, 4>;
 HermiteMatrix1D hermite_matrix(int order, double h);
 
 /// Value of the derivative of order `order` (0 to 3) of the basis functions at `x` in [0, 1], with respect to the
-/// reference coordinate.
+/// reference coordinate; for kernels too.
+constexpr void hermite_basis_at(int order, double x, double (&b)[4]) {
+  if (order == 0) {
+    b[0] = (1 - x) * (1 - x) * (1 + 2 * x);
+    b[1] = x * (1 - x) * (1 - x);
+    b[2] = x * x * (3 - 2 * x);
+    b[3] = x * x * (x - 1);
+  } else if (order == 1) {
+    b[0] = 6 * x * (x - 1);
+    b[1] = (1 - x) * (1 - 3 * x);
+    b[2] = 6 * x * (1 - x);
+    b[3] = x * (3 * x - 2);
+  } else if (order == 2) {
+    b[0] = 12 * x - 6;
+    b[1] = 6 * x - 4;
+    b[2] = 6 - 12 * x;
+    b[3] = 6 * x - 2;
+  } else {
+    b[0] = 12;
+    b[1] = 6;
+    b[2] = -12;
+    b[3] = 6;
+  }
+}
+
+/// The same as an array, checked.
+/// \throws InputError for another order
 std::array<double, 4> hermite_basis(int order, double x);
 
 /// a(u, v) = mass (u, v) + laplace (grad u, grad v) + biharmonic (Hessian u, Hessian v); coefficients >= 0, not all 0.

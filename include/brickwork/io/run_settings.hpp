@@ -37,6 +37,18 @@ struct ConfigOverrides {
   bool quiet = false;
 };
 
+/// What every program takes from its command line.
+struct ProgramOptions {
+  std::string config;  ///< path of the configuration
+  ConfigOverrides overrides;
+  bool print_config = false;  ///< print the resolved configuration and stop
+  bool force = false;         ///< overwrite the results in an existing output directory
+
+  /// Set where the program has nothing left to do: 0 after --help and --version (their text went to `out`), 2 after
+  /// wrong usage (one line went to `err`).
+  std::optional<int> exit_code;
+};
+
 std::string to_string(Precision precision);  ///< mixed, fp64, fp32
 std::string to_string(SolverMethod method);  ///< automatic, multigrid, jacobi
 std::string to_string(FieldType type);       ///< float32, uint8

@@ -65,12 +65,12 @@ struct GridLevel {
   KOKKOS_INLINE_FUNCTION index_t find_cell(position_type const& p) const {
     for (int d = 0; d < Dim; ++d)
       if (p[d] < box_begin[d] || p[d] >= box_begin[d] + box_cells[d]) return -1;
-    return is_box ? box_number(p, 0) : search(cell_keys, cell_count, cell_key(p));
+    return is_box ? box_number(p, 0) : search(cell_keys, cell_key(p));
   }
   KOKKOS_INLINE_FUNCTION index_t find_vertex(position_type const& p) const {
     for (int d = 0; d < Dim; ++d)
       if (p[d] < box_begin[d] || p[d] > box_begin[d] + box_cells[d]) return -1;
-    return is_box ? box_number(p, 1) : search(vertex_keys, vertex_count, vertex_key(p));
+    return is_box ? box_number(p, 1) : search(vertex_keys, vertex_key(p));
   }
   /// Number of corner n of a cell that exists, by its position.
   KOKKOS_INLINE_FUNCTION index_t corner(position_type cell, int n) const {
@@ -78,11 +78,32 @@ struct GridLevel {
     return find_vertex(cell);
   }
   KOKKOS_INLINE_FUNCTION bool refined(index_t cell) const { return is_refined.extent(0) > 0 && is_refined(cell) != 0; }
-  /// True for a vertex on the boundary of the domain.
-  KOKKOS_INLINE_FUNCTION bool on_boundary(position_type const& vertex) const {
-    for (int d = 0; d < Dim; ++d)
-      if (vertex[d] == 0 || vertex[d] == domain_cells[d]) return true;
-    return false;
+  /// Whether a cell around a vertex is missing that lies in the domain: a coarser leaf then prescribes the vertex.
+  KOKKOS_INLINE_FUNCTION bool at_refinement_edge(index_t vertex) const {
+    auto const p = vertex_position(vertex);
+    int expected = 0;
+    for (int n = 0; n < corners; ++n) {
+      bool inside = true;
+      for (int d = 0; d < Dim; ++d) {
+        index_t const cell = p[d] - 1 + ((n >> d) & 1);
+        inside = inside && cell >= 0 && cell < domain_cells[d];
+      }
+      if (inside) expected |= 1 << n;
+    }
+    return vertex_cells(vertex) != expected;
+  }
+  /// First place in a sorted table whose key is not below `key`.
+  KOKKOS_INLINE_FUNCTION static index_t lower_bound(table<index_t> const& keys, index_t key) {
+    index_t first = 0, last = static_cast<index_t>(keys.extent(0));
+    while (first < last) {
+      index_t const middle = (first + last) / 2;
+      if (keys(middle) < key) {
+        first = middle + 1;
+      } else {
+        last = middle;
+      }
+    }
+    return first;
   }
   KOKKOS_INLINE_FUNCTION double coordinate(int d, double position) const { return origin[d] + spacing[d] * position; }
 
@@ -110,17 +131,9 @@ struct GridLevel {
     for (int d = Dim - 2; d >= 0; --d) number = number * (box_cells[d] + extra) + p[d] - box_begin[d];
     return number;
   }
-  KOKKOS_INLINE_FUNCTION static index_t search(table<index_t> const& keys, index_t count, index_t key) {
-    index_t first = 0, last = count;
-    while (first < last) {
-      index_t const middle = (first + last) / 2;
-      if (keys(middle) < key) {
-        first = middle + 1;
-      } else {
-        last = middle;
-      }
-    }
-    return first < count && keys(first) == key ? first : -1;
+  KOKKOS_INLINE_FUNCTION static index_t search(table<index_t> const& keys, index_t key) {
+    index_t const place = lower_bound(keys, key);
+    return place < static_cast<index_t>(keys.extent(0)) && keys(place) == key ? place : -1;
   }
 };
 

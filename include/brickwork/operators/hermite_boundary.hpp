@@ -2,8 +2,8 @@
 // Which unknowns of a Hermite field the boundary conditions of the domain make zero.
 #pragma once
 
-#include "brickwork/core/fields.hpp"
 #include "brickwork/fem/plate_boundary.hpp"
+#include "brickwork/mesh/adaptive_grid.hpp"
 
 namespace brickwork {
 
@@ -29,6 +29,16 @@ struct HermiteBoundary {
         if (((m >> d) & 1) == 0) bits |= 1 << m;
     }
     return bits;
+  }
+  /// The same of a vertex by its number.
+  template <class MemorySpace>
+  KOKKOS_INLINE_FUNCTION int fixed(GridLevel<MemorySpace, Dim> const& level, index_t vertex) const {
+    return fixed(level.vertex_position(vertex).data(), level.domain_cells.data());
+  }
+  /// Bit m set: neither the boundary nor a coarser neighbour prescribes unknown m.
+  template <class MemorySpace>
+  KOKKOS_INLINE_FUNCTION int free(GridLevel<MemorySpace, Dim> const& level, index_t vertex) const {
+    return level.at_refinement_edge(vertex) ? 0 : ((1 << (1 << Dim)) - 1) & ~fixed(level, vertex);
   }
 };
 

@@ -40,9 +40,6 @@ class HermiteCellOperator {
   index_t cells() const { return cells_; }
   /// The element matrix, row-major.
   std::vector<double> const& element() const { return element_; }
-  /// Diagonal of the assembled operator at a vertex with all its cells, unknown by unknown. On equal boxes the whole
-  /// block of such a vertex is diagonal, by reflection through the vertex.
-  std::array<double, 1 << Dim> vertex_diagonal() const;
 
  private:
   HermiteEvaluation evaluation_;

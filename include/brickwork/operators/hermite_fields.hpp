@@ -104,7 +104,7 @@ struct AddLoad {
                                   xi, sum);
     for (int n = 0; n < 1 << Dim; ++n) {
       index_t const vertex = level.grid.corner(cell, n);
-      for (int m = 0; m < 1 << Dim; ++m) level.values(vertex, m) += volume * sum[local_unknown<Dim>(n, m)];
+      for (int m = 0; m < 1 << Dim; ++m) level.values(vertex, m) += volume * sum[hermite_local<Dim>(n, m)];
     }
   }
 };

@@ -65,8 +65,6 @@ class HermiteSites {
   Interior leaf_interior;                   ///< whose cells are all leaves
   Rim leaf_rim;                             ///< some of whose cells are leaves
   index_t free_unknowns = 0;
-
-  index_t bytes() const;
 };
 
 template <class ExecutionSpace, class Scalar, int Dim>

@@ -29,10 +29,6 @@ class HermiteTransfer {
   void restrict_to(ExecutionSpace const& space, HermiteLevelVector<Scalar, memory_space, Dim> const& r,
                    HermiteLevelVector<Scalar, memory_space, Dim> const& b, bool add) const;
 
-  index_t bytes() const {
-    return 4 * static_cast<index_t>(parents_.extent(0) + coarse_.extent(0) + children_.extent(0) + beside_.extent(0));
-  }
-
  private:
   /// Calls launch(parents) with the coarse vertices that have children.
   template <class Launch>

@@ -55,6 +55,18 @@ class HermiteVector {
   std::vector<level_type> levels_;
 };
 
+namespace detail {
+/// Term i of a dot product, for sum_each<1>().
+template <class A, class B>
+struct PairProduct {
+  A const* a;
+  B const* b;
+  KOKKOS_FUNCTION void operator()(index_t i, double* sum) const {
+    *sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  }
+};
+}  // namespace detail
+
 template <class Scalar, class MemorySpace, int Dim>
 using HermitePrimal = HermiteVector<VectorKind::primal, Scalar, MemorySpace, Dim>;
 

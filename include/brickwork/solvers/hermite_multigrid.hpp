@@ -66,7 +66,6 @@ class HermiteMultigrid {
   HermiteTransfer<ExecutionSpace, Dim> const& transfer(int l) const { return transfers_[static_cast<std::size_t>(l)]; }
   int coarsest_level() const { return coarsest_; }
   HermiteCycleOptions const& options() const { return options_; }
-  bool interval_is_estimated() const { return estimated_; }
   /// Upper end of the interval in use on a level.
   double upper_bound(int l) const { return upper_[static_cast<std::size_t>(l)]; }
 

@@ -24,6 +24,7 @@
 #include <type_traits>
 
 #include "brickwork/core/fields.hpp"
+#include "brickwork/operators/detail/as_argument.hpp"
 #include "brickwork/operators/detail/elasticity_dofs.hpp"
 
 #if defined(__CUDACC__)
@@ -226,17 +227,6 @@ struct CellBlocks {
     if (cell < cells) body(cell);
   }
 };
-
-/// The policy with which Kokkos passes a functor of several hundred bytes as a kernel argument, where CUDA takes it (4
-/// kB), rather than through a staging buffer, which makes each launch wait for the kernel before it.
-template <class Functor, class Policy>
-auto as_argument(Policy const& policy) {
-  if constexpr (sizeof(Functor) <= 3584) {  // 4 kB less the policy, which travels along
-    return Kokkos::Experimental::require(policy, Kokkos::Experimental::WorkItemProperty::HintLightWeight);
-  } else {
-    return policy;
-  }
-}
 
 #if defined(KOKKOS_ENABLE_CUDA)
 template <class ExecutionSpace>

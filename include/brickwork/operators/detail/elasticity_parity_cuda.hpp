@@ -43,6 +43,7 @@
 #include <Kokkos_Core.hpp>
 
 #include "brickwork/core/types.hpp"
+#include "brickwork/operators/detail/async_copy.hpp"
 #include "brickwork/operators/detail/elasticity_data.hpp"
 #include "brickwork/operators/detail/elasticity_epilogue.hpp"
 
@@ -153,19 +154,6 @@ __device__ __forceinline__ void store_if(bool condition, double* address, double
                "l"(address), "d"(value)
                : "memory");
 }
-
-// A copy to shared memory that needs no register while it is under way.
-template <class V>
-__device__ __forceinline__ void copy_async(V* shared, V const* global) {
-  auto const target = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
-  if constexpr (sizeof(V) == 4)
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(target), "l"(global) : "memory");
-  else
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(target), "l"(global) : "memory");
-}
-__device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-/// Waits for all but the group committed last.
-__device__ __forceinline__ void wait_for_copies() { asm volatile("cp.async.wait_group 1;" ::: "memory"); }
 
 /// The value is in a register here.
 __device__ __forceinline__ void pin(float& value) { asm volatile("" : "+f"(value)); }

@@ -6,37 +6,13 @@
 // and far less where many points share their first coordinates.
 #pragma once
 
+#include "brickwork/fem/hermite.hpp"
 #include "brickwork/fem/quadrature.hpp"
 #include "brickwork/operators/hermite_vector.hpp"
 
 namespace brickwork::detail {
 
 KOKKOS_INLINE_FUNCTION constexpr int power_of_four(int exponent) { return 1 << 2 * exponent; }
-
-/// hermite_basis() for kernels: derivative of order 0 to 3 at x with respect to the reference coordinate.
-KOKKOS_INLINE_FUNCTION void hermite_basis_at(int order, double x, double* b) {
-  if (order == 0) {
-    b[0] = (1 - x) * (1 - x) * (1 + 2 * x);
-    b[1] = x * (1 - x) * (1 - x);
-    b[2] = x * x * (3 - 2 * x);
-    b[3] = x * x * (x - 1);
-  } else if (order == 1) {
-    b[0] = 6 * x * (x - 1);
-    b[1] = (1 - x) * (1 - 3 * x);
-    b[2] = 6 * x * (1 - x);
-    b[3] = x * (3 * x - 2);
-  } else if (order == 2) {
-    b[0] = 12 * x - 6;
-    b[1] = 6 * x - 4;
-    b[2] = 6 - 12 * x;
-    b[3] = 6 * x - 2;
-  } else {
-    b[0] = 12;
-    b[1] = 6;
-    b[2] = -12;
-    b[3] = 6;
-  }
-}
 
 /// Gauss points of one axis with the basis at them.
 struct HermiteQuadrature {
@@ -86,21 +62,13 @@ void require_fit(AdaptiveGrid<ExecutionSpace, Dim> const& grid, Vector const& ve
   }
 }
 
-/// Local unknown of unknown m at corner n (hermite_local() for kernels).
-template <int Dim>
-KOKKOS_INLINE_FUNCTION int local_unknown(int n, int m) {
-  int local = 0;
-  for (int d = Dim - 1; d >= 0; --d) local = 4 * local + 2 * ((n >> d) & 1) + ((m >> d) & 1);
-  return local;
-}
-
 /// The coefficients of the cell at a position.
 template <class Level, class Position, int Size>
 KOKKOS_INLINE_FUNCTION void gather_cell(Level const& level, Position const& cell, double (&c)[Size]) {
   constexpr int Dim = Size == 16 ? 2 : 3;
   for (int n = 0; n < 1 << Dim; ++n) {
     index_t const vertex = level.grid.corner(cell, n);
-    for (int m = 0; m < 1 << Dim; ++m) c[local_unknown<Dim>(n, m)] = level.values(vertex, m);
+    for (int m = 0; m < 1 << Dim; ++m) c[hermite_local<Dim>(n, m)] = level.values(vertex, m);
   }
 }
 

@@ -21,6 +21,7 @@
 #include "brickwork/core/fields.hpp"
 #include "brickwork/core/simd.hpp"
 #include "brickwork/fem/hermite.hpp"
+#include "brickwork/operators/detail/as_argument.hpp"
 #include "brickwork/operators/detail/async_copy.hpp"
 #include "brickwork/operators/detail/hermite_finish.hpp"
 
@@ -425,12 +426,11 @@ struct StarTile {
 /// memory.
 template <class ExecutionSpace, class Functor>
 void for_each_by_value(char const* label, ExecutionSpace const& space, index_t count, Functor const& functor) {
-  static_assert(sizeof(Functor) <= 3584, "a kernel argument of CUDA has 4 kB, and the policy travels along");
+  static_assert(sizeof(Functor) <= argument_bytes, "too large for a kernel argument of CUDA");
   if (count == 0) return;
   Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<index_t>, Kokkos::LaunchBounds<128, 2>> const policy(
       space, index_t(0), count);
-  Kokkos::parallel_for(
-      label, Kokkos::Experimental::require(policy, Kokkos::Experimental::WorkItemProperty::HintLightWeight), functor);
+  Kokkos::parallel_for(label, as_argument<Functor>(policy), functor);
 }
 
 /// The product on a box of vertices, in the kernel that suits the space.
@@ -448,12 +448,10 @@ void star_on_box(char const* label, ExecutionSpace const& space, StarCoefficient
         using Kernel = StarTile<ExecutionSpace, Scalar, Finish>;
         // Several tiles per multiprocessor, so that their ends do not leave it idle.
         Kernel const kernel{coefficients, {sites, x, stride, Kernel::tile_x, Kernel::tile_y, 1024}, finish};
-        static_assert(sizeof(Kernel) <= 3584, "a kernel argument of CUDA has 4 kB, and the policy travels along");
+        static_assert(sizeof(Kernel) <= argument_bytes, "too large for a kernel argument of CUDA");
         typename Kernel::policy_type policy(space, static_cast<int>(kernel.box.tile_count()), int(Kernel::threads));
         policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::scratch_bytes));
-        Kokkos::parallel_for(
-            label, Kokkos::Experimental::require(policy, Kokkos::Experimental::WorkItemProperty::HintLightWeight),
-            kernel);
+        Kokkos::parallel_for(label, as_argument<Kernel>(policy), kernel);
       }
       return;
     }
