@@ -140,12 +140,14 @@ index_t HermiteSolver<ExecutionSpace, CycleScalar, Dim>::bytes(AdaptiveGrid<Exec
   return multigrid_type::bytes(grid) + 5 * 8 * values;
 }
 
-/// r = b - A x
+/// r = b - A x, of x made C1 and condensed where the cycle is FP32
 template <class ExecutionSpace, class CycleScalar, int Dim>
 void HermiteSolver<ExecutionSpace, CycleScalar, Dim>::residual(ExecutionSpace const& space, dual_type const& b,
                                                                primal_type const& x) {
+  prescribe(space, x);
   a_->apply(space, x, r_);
   for_each("brickwork::HermiteSolver::residual", space, r_.size(), SubtractFrom{b.values().data(), r_.values().data()});
+  condense(space, r_);
 }
 
 /// One cycle on r and <r, z>; waits.
@@ -169,6 +171,7 @@ double HermiteSolver<ExecutionSpace, CycleScalar, Dim>::iterate(ExecutionSpace c
   double* const scalars = scalars_.data();
   for_each("brickwork::HermiteSolver::direction", space, size,
            Direct<CycleScalar>{scalars, multigrid_.correction().values().data(), p_.values().data()});
+  prescribe(space, p_);
   a_->apply(space, p_, w_);
   condense(space, w_);
   sum_each<1>("brickwork::HermiteSolver::curvature", space, size,
@@ -224,7 +227,6 @@ HermiteSolveResult HermiteSolver<ExecutionSpace, CycleScalar, Dim>::solve(Execut
         break;
       }
       auto const before = std::chrono::steady_clock::now();
-      prescribe(space, x);
       residual(space, b, x);
       measured = measure(space);
       result.verification_seconds += seconds_since(before);
@@ -246,7 +248,6 @@ HermiteSolveResult HermiteSolver<ExecutionSpace, CycleScalar, Dim>::solve(Execut
       if (!(measured >= 0 && host_scalars_(curvature) > 0)) {
         // Rounding of an FP32 cycle can do that close to the end: once more from the true residual.
         ++result.iterations;
-        prescribe(space, x);
         residual(space, b, x);
         measured = measure(space);
         if (restarts++ == most_restarts || !(measured > 0)) {
@@ -260,7 +261,6 @@ HermiteSolveResult HermiteSolver<ExecutionSpace, CycleScalar, Dim>::solve(Execut
     } else {
       for_each("brickwork::HermiteSolver::correct", space, r_.size(),
                AddCorrection<CycleScalar>{multigrid_.correction().values().data(), x.values().data()});
-      prescribe(space, x);
       residual(space, b, x);
       measured = measure(space);
     }

@@ -10,8 +10,9 @@
 //
 // A correction in FP32 meets the conditions at refinement edges to its own rounding only, and what residuals hold there
 // is large, in balance with their other entries: the pairing of the two would be noise. So where a cycle in FP32 meets
-// refinement edges, residuals are condensed: what is tested with prescribed unknowns is carried to the coarser ones
-// that prescribe them, in FP64. The solution is made C1 in FP64 before its residual is verified.
+// refinement edges, the iteration keeps to C1 fields and to functionals of them, in FP64: directions (and the start)
+// take what the coarser level prescribes, and residuals are condensed, which carries what is tested with prescribed
+// unknowns to those that prescribe them. The iteration is then that of FP64 to FP32's rounding of its preconditioner.
 //
 // Vectors, per unknown: r, w, p (conjugate gradients) and those of HermiteMultigrid; x and b are the caller's.
 // Source: "Matrix-Free Local Multigrid for Hermite Discretizations on GPUs", section 6.1.
