@@ -31,6 +31,8 @@ function(brickwork_compile_options target)
   if(BRICKWORK_HAS_CUDA AND NOT arg_HOST_ONLY)
     # constexpr functions of the Kokkos-free headers are called in kernels, with constant arguments.
     target_compile_options(${target} PRIVATE --expt-relaxed-constexpr)
+    # Eigen marks functions that it defaults as device functions: hundreds of lines that hide what matters.
+    target_compile_options(${target} PRIVATE "SHELL:-Xcudafe --diag_suppress=20012")
   endif()
   if(Brickwork_ENABLE_NATIVE AND NOT BRICKWORK_HAS_CUDA)
     target_compile_options(${target} PRIVATE -march=native)

@@ -3,14 +3,17 @@
 // Discretizations on GPUs" (uniform and adaptive refinement, iteration counts, contraction, throughput, edge geometry).
 //
 // Usage: brickwork-perf-biharmonic [--table 5,7,8] [--uniform MIN:MAX] [--adaptive N_UNI:DEPTH]
-//                                  [--region octant,ball,ring] [--solver NAMES] [--precision double,mixed]
-//                                  [--repeats N] [--random] [--history] [--csv FILE]
+//                                  [--region octant,ball,ring] [--solver NAMES] [--precision double,mixed,cell]
+//                                  [--evaluation NAME] [--repeats N] [--random] [--history] [--csv FILE]
 // Solvers: chebyshev (conjugate gradients), patch (conjugate gradients), patch-symmetric and patch-forward
-// (stationary).
+// (stationary). Precisions: double and mixed (cycle in FP32) are vertex-wise; cell is FP64 in cell-wise storage, with
+// the evaluation of the element that is named.
 #include <algorithm>
 #include <cmath>
 
 #include "brickwork/operators/manufactured_solution.hpp"
+#include "brickwork/solvers/hermite_cell_multigrid.hpp"
+#include "brickwork/solvers/hermite_multigrid.hpp"
 #include "brickwork/solvers/hermite_solver.hpp"
 #include "perf_tests/support/measure.hpp"
 
@@ -21,7 +24,7 @@ namespace {
 
 char const* const usage =
     "[--table 5,7,8] [--uniform MIN:MAX] [--adaptive N_UNI:DEPTH] [--region octant,ball,ring] [--solver NAMES] "
-    "[--precision double,mixed] [--repeats N] [--random] [--history] [--csv FILE]";
+    "[--precision double,mixed,cell] [--evaluation NAME] [--repeats N] [--random] [--history] [--csv FILE]";
 
 using Grid = AdaptiveGrid<Space, 3>;
 using Field = HermitePrimal<double, Memory, 3>;
@@ -45,6 +48,7 @@ struct Settings {
   std::string tables, regions, precisions, solvers;
   bool random, history;
   int repeats;
+  HermiteEvaluation evaluation;
 };
 
 struct RandomLoad {
@@ -57,15 +61,15 @@ struct RandomLoad {
   }
 };
 
-template <class Scalar>
-HermiteSolveResult solve(Space const& space, HermiteOperator<Space, 3> const& a, Functional const& b, Field const& x,
-                         std::string const& name, int repeats) {
+template <class Cycle>
+HermiteSolveResult solve(Space const& space, typename Cycle::operator_type const& a, typename Cycle::dual_type const& b,
+                         typename Cycle::primal_type const& x, std::string const& name, int repeats) {
   HermiteCycleOptions cycle;
   HermiteSolveOptions options;
   if (name != "chebyshev") cycle.smoother = HermiteSmoother::patch;
   if (name == "patch-forward") cycle.symmetric = false;
   if (name == "patch-symmetric" || name == "patch-forward") options.method = HermiteMethod::stationary;
-  HermiteSolver<Space, Scalar, 3> solver(space, a, cycle);
+  HermiteSolver<Cycle> solver(space, a, cycle);
   HermiteSolveResult best;
   for (int n = 0; n <= repeats; ++n) {  // the first one warms up and records
     Kokkos::deep_copy(space, x.values(), 0.0);
@@ -73,6 +77,19 @@ HermiteSolveResult solve(Space const& space, HermiteOperator<Space, 3> const& a,
     if (n == 0 || result.seconds < best.seconds) best = result;
   }
   return best;
+}
+
+/// The same in cell-wise storage, from and to vertices.
+HermiteSolveResult solve_cells(Space const& space, HermiteOperator<Space, 3> const& a, Functional const& b,
+                               Field const& x, std::string const& name, Settings const& options) {
+  HermiteLeafOperator<Space, 3> const leaf_a(space, a.grid(), a.form(), PlateBoundary<3>{}, options.evaluation);
+  LeafDual<Memory, 3> const leaf_b(space, a.grid(), "b");
+  LeafPrimal<Memory, 3> const leaf_x(space, a.grid(), "x");
+  a.constrain(space, b);
+  leaf_a.distribute(space, b, leaf_b);
+  auto const result = solve<HermiteCellMultigrid<Space, 3>>(space, leaf_a, leaf_b, leaf_x, name, options.repeats);
+  leaf_a.collect(space, leaf_x, x);
+  return result;
 }
 
 /// Faces of the finest level's cells at a refinement edge, or the cells that have any.
@@ -110,12 +127,14 @@ void report(Space const& space, Settings const& options, Grid const& grid, std::
   } else {
     add_load(space, grid, ManufacturedLoad<3>{solution, HermiteForm{}}, b);
   }
-  for (std::string const precision : {"double", "mixed"}) {
+  for (std::string const precision : {"double", "mixed", "cell"}) {
     if (!contains(options.precisions, precision)) continue;
     for (std::string const name : {"chebyshev", "patch-forward", "patch-symmetric", "patch"}) {
       if (!contains(options.solvers, name)) continue;
-      auto const result = precision == "double" ? solve<double>(space, a, b, x, name, options.repeats)
-                                                : solve<float>(space, a, b, x, name, options.repeats);
+      auto const result =
+          precision == "double"  ? solve<HermiteMultigrid<Space, double, 3>>(space, a, b, x, name, options.repeats)
+          : precision == "mixed" ? solve<HermiteMultigrid<Space, float, 3>>(space, a, b, x, name, options.repeats)
+                                 : solve_cells(space, a, b, x, name, options);
       double const error = options.random ? 0 : hermite_errors<Space, 3>(space, grid, x, solution).l2;
       double const rate = static_cast<double>(grid.leaf_count()) / result.seconds;
       std::printf(
@@ -149,7 +168,8 @@ RefinementRegion<3> region_of(std::string const& name) {
 
 int run(int argc, char** argv) {
   Options const words = parse_options(
-      argc, argv, {"--table", "--uniform", "--adaptive", "--region", "--solver", "--precision", "--repeats"},
+      argc, argv,
+      {"--table", "--uniform", "--adaptive", "--region", "--solver", "--precision", "--evaluation", "--repeats"},
       {"--random", "--history"}, {});
   BRICKWORK_REQUIRE(words.sizes.empty(), "sizes are given by --uniform and --adaptive");
   auto const uniform = pair_of(words, "--uniform", "3:5"), adaptive = pair_of(words, "--adaptive", "4:2");
@@ -159,7 +179,8 @@ int run(int argc, char** argv) {
                          words.value("--solver", "chebyshev,patch-forward,patch-symmetric,patch"),
                          words.flag("--random"),
                          words.flag("--history"),
-                         words.count("--repeats", 1)};
+                         words.count("--repeats", 1),
+                         hermite_evaluation_from_string(words.value("--evaluation", "automatic"))};
   Csv csv(words.value("--csv"),
           "mesh,cells,unknowns,precision,solver,status,iterations,contraction,true_residual,l2_error,seconds,"
           "cells_per_second");

@@ -23,6 +23,8 @@
 #include "brickwork/io/biharmonic_results.hpp"
 #include "brickwork/io/leaf_mesh.hpp"
 #include "brickwork/operators/manufactured_solution.hpp"
+#include "brickwork/solvers/hermite_cell_multigrid.hpp"
+#include "brickwork/solvers/hermite_multigrid.hpp"
 #include "brickwork/solvers/hermite_solver.hpp"
 #include "support/driver.hpp"
 
@@ -32,6 +34,14 @@ using namespace brickwork::driver;
 namespace {
 
 using Space = Kokkos::DefaultExecutionSpace;
+template <class Scalar, int Dim>
+using VertexWise = HermiteMultigrid<Space, Scalar, Dim>;
+template <int Dim>
+using CellWise = HermiteCellMultigrid<Space, Dim>;
+template <class Cycle>
+constexpr bool is_cell_wise = false;
+template <int Dim>
+constexpr bool is_cell_wise<CellWise<Dim>> = true;
 
 HermiteCycleOptions cycle_options(HermiteSolverSettings const& s) {
   HermiteCycleOptions options;
@@ -45,6 +55,11 @@ HermiteCycleOptions cycle_options(HermiteSolverSettings const& s) {
   options.upper = s.upper;
   options.interval = s.estimate_interval ? HermiteInterval::estimated : HermiteInterval::fixed;
   return options;
+}
+
+/// vertex, or cell with its evaluation.
+std::string storage_name(HermiteSolverSettings const& s) {
+  return s.cell_wise ? "cell (" + to_string(s.evaluation) + ")" : "vertex";
 }
 
 template <int Dim>
@@ -93,16 +108,24 @@ void refuse_memory(std::string const& mesh, char const* least, index_t bytes, Me
                                         " free; use fewer refinements or solver.precision = \"mixed\""));
 }
 
-template <int Dim, class CycleScalar>
-void require_memory_for(AdaptiveGrid<Space, Dim> const& grid, MemoryState const& memory) {
+/// Bytes of all vectors of a solve.
+template <int Dim, class Cycle>
+index_t solver_bytes(Problem<Dim> const& problem, AdaptiveGrid<Space, Dim> const& grid) {
+  index_t const bytes = HermiteSolver<Cycle>::bytes(grid, cycle_options(problem.config.solver));
+  if (!is_cell_wise<Cycle>) return bytes;
+  return bytes + 2 * static_cast<index_t>(sizeof(double)) * HermiteField<Space, Dim>::count(grid);  // load, solution
+}
+
+template <int Dim, class Cycle>
+void require_memory_for(Problem<Dim> const& problem, AdaptiveGrid<Space, Dim> const& grid, MemoryState const& memory) {
   refuse_memory(
       detail::concatenate("a mesh of ", grid.leaf_count(), " active cells on ", grid.level_count(), " levels"), "",
-      HermiteSolver<Space, CycleScalar, Dim>::bytes(grid), memory);
+      solver_bytes<Dim, Cycle>(problem, grid), memory);
 }
 
 /// The same of a uniform mesh before its tables are made, which take gigabytes and minutes themselves: the vectors of
 /// the finest level.
-template <int Dim, class CycleScalar>
+template <int Dim, class Cycle>
 void require_memory_for(BaseGrid<Dim> const& base, int refinements, MemoryState const& memory) {
   double vertices = 1, cells = 1;
   for (index_t n : base.cells) {
@@ -110,20 +133,25 @@ void require_memory_for(BaseGrid<Dim> const& base, int refinements, MemoryState 
     vertices *= std::ldexp(static_cast<double>(n), refinements) + 1;
   }
   if (vertices > 2147483647.0) return;  // AdaptiveGrid refuses it
+  // Five of the iteration, the correction and the cycle's second one.
+  index_t const values =
+      is_cell_wise<Cycle> ? static_cast<index_t>(cells) << 2 * Dim : static_cast<index_t>(vertices) << Dim;
   refuse_memory(detail::concatenate("a mesh of ", static_cast<index_t>(cells), " active cells"), "at least ",
-                (static_cast<index_t>(vertices) << Dim) * static_cast<index_t>(5 * 8 + 2 * sizeof(CycleScalar)),
-                memory);
+                values * static_cast<index_t>(5 * 8 + 2 * sizeof(typename Cycle::scalar_type)), memory);
 }
 
 /// What can be refused is refused here, before anything is solved or written: a mesh without unknowns, a region that
 /// holds no cell, a mesh that does not fit.
-template <int Dim, class CycleScalar>
+template <int Dim, class Cycle>
 index_t check_meshes(Space const& space, Problem<Dim> const& problem, MemoryState const& memory) {
+  if (is_cell_wise<Cycle>)  // an evaluation that this device lacks
+    HermiteLeafOperator<Space, Dim>(space, {space, problem.base, 0}, problem.config.form, problem.boundary,
+                                    problem.config.solver.evaluation);
   index_t bytes = 0;
   for (int refinements : problem.config.refinements) {
-    require_memory_for<Dim, CycleScalar>(problem.base, refinements, memory);
+    require_memory_for<Dim, Cycle>(problem.base, refinements, memory);
     AdaptiveGrid<Space, Dim> grid(space, problem.base, refinements);
-    require_memory_for<Dim, CycleScalar>(grid, memory);
+    require_memory_for<Dim, Cycle>(problem, grid, memory);
     index_t const fewest = *std::min_element(problem.base.cells.begin(), problem.base.cells.end()) << refinements;
     if (fewest == 1) {  // no vertex lies inside
       HermiteOperator<Space, Dim> const a(space, grid, problem.config.form, problem.boundary, false);
@@ -132,9 +160,9 @@ index_t check_meshes(Space const& space, Problem<Dim> const& problem, MemoryStat
     }
     for (int depth = 0; !problem.by_indicator() && depth < problem.config.adaptive.depth; ++depth) {
       grid.refine(space, problem.region);
-      require_memory_for<Dim, CycleScalar>(grid, memory);
+      require_memory_for<Dim, Cycle>(problem, grid, memory);
     }
-    bytes = std::max(bytes, HermiteSolver<Space, CycleScalar, Dim>::bytes(grid));
+    bytes = std::max(bytes, solver_bytes<Dim, Cycle>(problem, grid));
   }
   return bytes;
 }
@@ -210,12 +238,45 @@ double work_of(Space const& space, HermiteFunctional<Space, Dim> const& load, He
   return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), sum)(0);
 }
 
-template <int Dim, class CycleScalar>
+/// A x = load from x = 0 in the storage of the cycle. \param a  vertex-wise
+template <int Dim, class Cycle>
+HermiteSolveResult solve(Space const& space, Problem<Dim> const& problem, HermiteOperator<Space, Dim> const& a,
+                         HermiteFunctional<Space, Dim> const& load, HermiteField<Space, Dim> const& x,
+                         double& seconds_setup) {
+  auto const start = std::chrono::steady_clock::now();
+  BiharmonicConfig const& config = problem.config;
+  HermiteCycleOptions const cycle = cycle_options(config.solver);
+  HermiteSolveOptions options;
+  options.method = config.solver.stationary ? HermiteMethod::stationary : HermiteMethod::conjugate_gradient;
+  options.tolerance = config.solver.tolerance;
+  options.max_iterations = config.solver.max_iterations;
+  options.progress = [](int, double) { return !interrupted; };
+  if constexpr (is_cell_wise<Cycle>) {
+    HermiteLeafOperator<Space, Dim> const leaf_a(space, a.grid(), config.form, problem.boundary,
+                                                 config.solver.evaluation);
+    HermiteSolver<Cycle> solver(space, leaf_a, cycle);
+    typename Cycle::dual_type const leaf_load(space, a.grid(), "brickwork-biharmonic::load");
+    typename Cycle::primal_type const leaf_x(space, a.grid(), "brickwork-biharmonic::solution");
+    a.constrain(space, load);
+    leaf_a.distribute(space, load, leaf_load);
+    space.fence();
+    seconds_setup += seconds_since(start);
+    auto const result = solver.solve(space, leaf_load, leaf_x, options);
+    leaf_a.collect(space, leaf_x, x);
+    return result;
+  } else {
+    HermiteSolver<Cycle> solver(space, a, cycle);
+    seconds_setup += seconds_since(start);
+    return solver.solve(space, load, x, options);
+  }
+}
+
+template <int Dim, class Cycle>
 Solved<Dim> solve(Space const& space, Problem<Dim> const& problem, AdaptiveGrid<Space, Dim> const& grid) {
   auto const start = std::chrono::steady_clock::now();
   BiharmonicConfig const& config = problem.config;
-  HermiteOperator<Space, Dim> const a(space, grid, config.form, problem.boundary, config.solver.patch);
-  HermiteSolver<Space, CycleScalar, Dim> solver(space, a, cycle_options(config.solver));
+  HermiteOperator<Space, Dim> const a(space, grid, config.form, problem.boundary,
+                                      config.solver.patch && !is_cell_wise<Cycle>);
   HermiteFunctional<Space, Dim> const load(space, grid, "brickwork-biharmonic::load");
   Solved<Dim> solved{{space, grid, "brickwork-biharmonic::solution"}, {}, {}, {}};
   add_configured_load(space, problem, grid, load);
@@ -223,12 +284,7 @@ Solved<Dim> solve(Space const& space, Problem<Dim> const& problem, AdaptiveGrid<
   MeshRow& row = solved.row;
   row.seconds_setup = seconds_since(start);
 
-  HermiteSolveOptions options;
-  options.method = config.solver.stationary ? HermiteMethod::stationary : HermiteMethod::conjugate_gradient;
-  options.tolerance = config.solver.tolerance;
-  options.max_iterations = config.solver.max_iterations;
-  options.progress = [](int, double) { return !interrupted; };
-  HermiteSolveResult const result = solver.solve(space, load, solved.u, options);
+  HermiteSolveResult const result = solve<Dim, Cycle>(space, problem, a, load, solved.u, row.seconds_setup);
   solved.residuals = result.residuals;
   row.iterations = result.iterations;
   row.contraction = result.contraction();
@@ -300,8 +356,8 @@ void print_header(Problem<Dim> const& problem, MemoryState const& memory, index_
        {"refinement", a.depth == 0 ? "uniform" : to_string(a.region) + ", " + std::to_string(a.depth) + " times"},
        {"load", to_string(config.load.kind)},
        {"form", form},
-       {"solver",
-        std::string(s.stationary ? "stationary" : "conjugate gradients") + (s.mixed ? ", cycle in FP32" : "")},
+       {"solver", std::string(s.stationary ? "stationary" : "conjugate gradients") +
+                      (s.mixed ? ", cycle in FP32" : "") + ", storage " + storage_name(s)},
        {"smoother", smoother},
        {"memory", "solver " + format_bytes(double(bytes)) + (problem.by_indicator() ? " on the first mesh" : "") +
                       ", of " + format_bytes(double(memory.available)) + " free"},
@@ -310,14 +366,14 @@ void print_header(Problem<Dim> const& problem, MemoryState const& memory, index_
        {"output", config.directory}});
 }
 
-template <int Dim, class CycleScalar>
+template <int Dim, class Cycle>
 int run(BiharmonicConfig const& config, bool force) {
   auto const start = std::chrono::steady_clock::now();
   Progress progress = Progress::console(config.quiet);
   Space const space;
   Problem<Dim> const problem(config);
   MemoryState const memory = memory_state();
-  index_t const bytes = check_meshes<Dim, CycleScalar>(space, problem, memory);
+  index_t const bytes = check_meshes<Dim, Cycle>(space, problem, memory);
   print_header(problem, memory, bytes, progress);
   RunDirectory directory(config.directory, force);
   directory.write_config(to_toml(config));
@@ -337,10 +393,10 @@ int run(BiharmonicConfig const& config, bool force) {
       RefinementCount count;
       if (depth > 0) {
         count = refine(space, problem, solved.indicator, grid);
-        require_memory_for<Dim, CycleScalar>(grid, memory);
+        require_memory_for<Dim, Cycle>(problem, grid, memory);
       }
       solved = Solved<Dim>();  // frees the mesh before
-      solved = solve<Dim, CycleScalar>(space, problem, grid);
+      solved = solve<Dim, Cycle>(space, problem, grid);
       MeshRow& row = solved.row;
       row.refinements = refinements;
       row.depth = depth;
@@ -386,7 +442,7 @@ int run(BiharmonicConfig const& config, bool force) {
   summary.method = config.solver.stationary ? "stationary" : "cg";
   summary.smoother = config.solver.patch ? "patch" : "chebyshev";
   summary.backend = Space::name();
-  summary.kernel = "vertex";
+  summary.kernel = storage_name(config.solver);
   summary.precision = config.solver.mixed ? "mixed" : "fp64";
   summary.device = memory.device;
   summary.seconds_total = seconds_since(start);
@@ -412,9 +468,15 @@ int run(BiharmonicConfig const& config, bool force) {
   return summary.capped_solves > 0 ? capped : finished;
 }
 
+template <int Dim>
+int run_in_storage(BiharmonicConfig const& config, bool force) {
+  if (config.solver.cell_wise) return run<Dim, CellWise<Dim>>(config, force);
+  return config.solver.mixed ? run<Dim, VertexWise<float, Dim>>(config, force)
+                             : run<Dim, VertexWise<double, Dim>>(config, force);
+}
+
 int run(BiharmonicConfig const& config, bool force) {
-  if (config.dimension == 2) return config.solver.mixed ? run<2, float>(config, force) : run<2, double>(config, force);
-  return config.solver.mixed ? run<3, float>(config, force) : run<3, double>(config, force);
+  return config.dimension == 2 ? run_in_storage<2>(config, force) : run_in_storage<3>(config, force);
 }
 
 }  // namespace

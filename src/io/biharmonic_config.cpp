@@ -32,6 +32,7 @@ Choices<LoadKind> const load_kinds = {
 Choices<bool> const methods = {{"cg", false}, {"stationary", true}};
 Choices<bool> const smoother_names = {{"chebyshev", false}, {"patch", true}};
 Choices<bool> const precisions = {{"double", false}, {"mixed", true}};
+Choices<bool> const storages = {{"vertex", false}, {"cell", true}};
 Choices<PlateEdge> const edges = {{"clamped", PlateEdge::clamped}, {"simply_supported", PlateEdge::simply_supported}};
 
 template <class Value>
@@ -248,12 +249,39 @@ bool has_cubes(BiharmonicConfig const& config) {
   return largest <= 1.001 * smallest;
 }
 
-void read_solver(Section const& root, HermiteSolverSettings& solver) {
+void read_storage(Section const& section, BiharmonicConfig& config) {
+  HermiteSolverSettings& solver = config.solver;
+  section.choose("storage", storages, solver.cell_wise);
+  std::string evaluation;
+  if (section.get("evaluation", evaluation)) {
+    if (!solver.cell_wise) {
+      section.fail("evaluation", "belongs to storage = \"cell\"; vertex-wise rows have one of their own");
+    }
+    try {
+      solver.evaluation = hermite_evaluation_from_string(evaluation);
+      select_hermite_evaluation(solver.evaluation, config.dimension, true);
+    } catch (InputError const& error) {
+      section.fail("evaluation", "is \"" + evaluation + "\": " + error.what());
+    }
+  }
+  if (!solver.cell_wise) return;
+  if (solver.mixed) section.fail("precision", "is \"mixed\", but cell-wise storage is FP64: set storage = \"vertex\"");
+  auto const faces = config.boundary.begin() + 2 * config.dimension;
+  if (solver.patch &&
+      std::any_of(config.boundary.begin(), faces, [](PlateEdge e) { return e != PlateEdge::clamped; })) {
+    section.fail("smoother",
+                 "is \"patch\", which in cell-wise storage needs a clamped boundary (a patch has all its "
+                 "cells): set storage = \"vertex\" or smoother = \"chebyshev\"");
+  }
+}
+
+void read_solver(Section const& root, BiharmonicConfig& config) {
+  HermiteSolverSettings& solver = config.solver;
   toml::table const* table = root.table("solver");
   if (table == nullptr) return;
   Section const section(*table, "[solver]",
-                        {"method", "smoother", "symmetric", "precision", "tolerance", "max_iterations", "stages",
-                         "coarsest_stages", "sweeps", "coarsest_sweeps", "interval"});
+                        {"method", "smoother", "symmetric", "precision", "storage", "evaluation", "tolerance",
+                         "max_iterations", "stages", "coarsest_stages", "sweeps", "coarsest_sweeps", "interval"});
   section.choose("method", methods, solver.stationary);
   section.choose("smoother", smoother_names, solver.patch);
   section.get("symmetric", solver.symmetric);
@@ -264,6 +292,7 @@ void read_solver(Section const& root, HermiteSolverSettings& solver) {
     section.fail("symmetric", "is false, but conjugate gradients need a symmetric cycle: set method = \"stationary\"");
   }
   section.choose("precision", precisions, solver.mixed);
+  read_storage(section, config);
   section.get("tolerance", solver.tolerance);
   if (!(solver.tolerance > 0 && solver.tolerance < 1)) {
     section.fail("tolerance", "is " + format_double(solver.tolerance) + "; it must lie in (0, 1)");
@@ -330,7 +359,7 @@ BiharmonicConfig resolve(toml::table const& table, std::string const& name, Conf
   read_load(root, config);
   read_form(root, config);
   config.solver.estimate_interval = !has_cubes(config) || config.form.mass > 0 || config.form.laplace > 0;
-  read_solver(root, config.solver);
+  read_solver(root, config);
   config.directory = "results/" + (stem.empty() ? std::string("biharmonic") : stem);
   read_output(root, config);
   detail::read_run(root, config.threads, config.device, config.quiet);
@@ -401,10 +430,12 @@ std::string to_toml(BiharmonicConfig const& c) {
   t += "\n[solver]\nmethod = \"" + name_of(methods, s.stationary) + "\"\nsmoother = \"" +
        name_of(smoother_names, s.patch) + "\"\n";
   if (s.patch) t += "symmetric = " + toml_boolean(s.symmetric) + "\n";
-  t += "precision = \"" + name_of(precisions, s.mixed) + "\"\ntolerance = " + toml_real(s.tolerance) +
-       "\nmax_iterations = " + std::to_string(s.max_iterations) + "\nstages = " + std::to_string(s.stages) +
-       "\ncoarsest_stages = " + std::to_string(s.coarsest_stages) + "\nsweeps = " + std::to_string(s.sweeps) +
-       "\ncoarsest_sweeps = " + std::to_string(s.coarsest_sweeps) + "\ninterval = " +
+  t += "precision = \"" + name_of(precisions, s.mixed) + "\"\nstorage = \"" + name_of(storages, s.cell_wise) + "\"\n";
+  if (s.cell_wise) t += "evaluation = \"" + to_string(s.evaluation) + "\"\n";
+  t += "tolerance = " + toml_real(s.tolerance) + "\nmax_iterations = " + std::to_string(s.max_iterations) +
+       "\nstages = " + std::to_string(s.stages) + "\ncoarsest_stages = " + std::to_string(s.coarsest_stages) +
+       "\nsweeps = " + std::to_string(s.sweeps) + "\ncoarsest_sweeps = " + std::to_string(s.coarsest_sweeps) +
+       "\ninterval = " +
        (s.estimate_interval ? std::string("\"estimated\"")
                             : "[" + toml_real(s.lower) + ", " + toml_real(s.upper) + "]") +
        "\n";

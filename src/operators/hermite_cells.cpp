@@ -184,6 +184,20 @@ VertexMask<typename ExecutionSpace::memory_space> incomplete_vertices(
 }
 
 template <class ExecutionSpace, int Dim>
+VertexMask<typename ExecutionSpace::memory_space> fixed_unknowns(
+    ExecutionSpace const& space, GridLevel<typename ExecutionSpace::memory_space, Dim> const& level,
+    HermiteBoundary<Dim> const& boundary) {
+  auto const mask = allocate<VertexMask<typename ExecutionSpace::memory_space>>(space, "brickwork::fixed_unknowns",
+                                                                                level.vertex_count);
+  Kokkos::parallel_for(
+      "brickwork::fixed_unknowns", range(space, level.vertex_count), KOKKOS_LAMBDA(index_t vertex) {
+        constexpr int all = (1 << (1 << Dim)) - 1;
+        mask(vertex) = static_cast<std::uint8_t>(all & ~boundary.free(level, vertex));
+      });
+  return mask;
+}
+
+template <class ExecutionSpace, int Dim>
 CellMask<typename ExecutionSpace::memory_space> cell_mask(
     ExecutionSpace const& space, GridLevel<typename ExecutionSpace::memory_space, Dim> const& level,
     VertexMask<typename ExecutionSpace::memory_space> const& vertices) {
@@ -227,6 +241,8 @@ void DirectStiffnessSummation<ExecutionSpace, Dim>::average(ExecutionSpace const
                                     HermiteDual<double, Space::memory_space, Dim>::level_type const&);   \
   template VertexMask<Space::memory_space> incomplete_vertices<Space, Dim>(                              \
       Space const&, CellAdjacency<Space::memory_space, Dim> const&);                                     \
+  template VertexMask<Space::memory_space> fixed_unknowns<Space, Dim>(                                   \
+      Space const&, GridLevel<Space::memory_space, Dim> const&, HermiteBoundary<Dim> const&);            \
   template CellMask<Space::memory_space> cell_mask<Space, Dim>(                                          \
       Space const&, GridLevel<Space::memory_space, Dim> const&, VertexMask<Space::memory_space> const&); \
   template class DirectStiffnessSummation<Space, Dim>;

@@ -7,6 +7,7 @@
 #include "brickwork/core/sums.hpp"
 #include "brickwork/core/unroll.hpp"
 #include "brickwork/fem/hermite_parity.hpp"
+#include "brickwork/operators/detail/as_argument.hpp"
 #include "brickwork/solvers/detail/chebyshev.hpp"
 
 namespace brickwork {
@@ -349,26 +350,57 @@ HermiteCellChebyshev<ExecutionSpace, Dim>::HermiteCellChebyshev(ExecutionSpace c
 }
 
 template <class ExecutionSpace, int Dim>
-void HermiteCellChebyshev<ExecutionSpace, Dim>::smooth(ExecutionSpace const& space,
-                                                       CellDual<memory_space, Dim> const& f,
-                                                       CellPrimal<memory_space, Dim> const& u, int stages) const {
+index_t HermiteCellChebyshev<ExecutionSpace, Dim>::bytes(GridLevel<memory_space, Dim> const& level) {
+  index_t const values = CellDual<memory_space, Dim>::extent(level.cell_count) + (level.vertex_count << Dim);
+  return values * static_cast<index_t>(sizeof(double));
+}
+
+template <class ExecutionSpace, int Dim>
+void HermiteCellChebyshev<ExecutionSpace, Dim>::run(ExecutionSpace const& space, CellDual<memory_space, Dim> const& f,
+                                                    CellPrimal<memory_space, Dim> const& u, int stages,
+                                                    bool from_zero) const {
   BRICKWORK_REQUIRE(stages >= 0, "stages of a Chebyshev smoother are ", stages, ", they must not be negative");
   DirectStiffnessSummation<ExecutionSpace, Dim> const dss(adjacency_, SummationMethod::passes);
   auto const diagonal = cell_diagonal<Dim>(a_.element());
   detail::ChebyshevStages coefficients(lower_, upper_);
   for (int stage = 0; stage < stages; ++stage, coefficients.advance()) {
     double const keep = coefficients.momentum(), step = coefficients.weight();
-    a_.residual(space, u, f, residual_);
-    if (method_ == SummationMethod::vertices) {
-      Kokkos::parallel_for(
-          "brickwork::HermiteCellChebyshev::update_vertices", range(space, adjacency_.level.vertex_count),
-          UpdateVertex<memory_space, Dim>{adjacency_, fixed_, diagonal, residual_, vertex_correction_, u, keep, step});
+    bool const by_vertices = method_ == SummationMethod::vertices;
+    auto r = residual_;
+    if (stage > 0 || !from_zero) {
+      a_.residual(space, u, f, r);
+    } else if (by_vertices) {
+      r = f;
     } else {
-      dss.sum(space, residual_);
+      copy_cells(space, f, r);
+    }
+    if (by_vertices) {
+      using Kernel = UpdateVertex<memory_space, Dim>;
+      Kokkos::parallel_for("brickwork::HermiteCellChebyshev::update_vertices",
+                           detail::as_argument<Kernel>(range(space, adjacency_.level.vertex_count)),
+                           Kernel{adjacency_, fixed_, diagonal, r, vertex_correction_, u, keep, step});
+    } else {
+      dss.sum(space, r);
       Kokkos::parallel_for("brickwork::HermiteCellChebyshev::update", range(space, adjacency_.level.cell_count),
-                           UpdateCopies<memory_space, Dim>{residual_, inverse_diagonal_, correction_, u, keep, step});
+                           UpdateCopies<memory_space, Dim>{r, inverse_diagonal_, correction_, u, keep, step});
     }
   }
+}
+
+template <class ExecutionSpace, int Dim>
+void HermiteCellChebyshev<ExecutionSpace, Dim>::smooth(ExecutionSpace const& space,
+                                                       CellDual<memory_space, Dim> const& f,
+                                                       CellPrimal<memory_space, Dim> const& u, int stages) const {
+  run(space, f, u, stages, false);
+}
+
+template <class ExecutionSpace, int Dim>
+void HermiteCellChebyshev<ExecutionSpace, Dim>::smooth_from_zero(ExecutionSpace const& space,
+                                                                 CellDual<memory_space, Dim> const& f,
+                                                                 CellPrimal<memory_space, Dim> const& u,
+                                                                 int stages) const {
+  detail::fill_zero(space, u.values());
+  run(space, f, u, stages, true);
 }
 
 template <class ExecutionSpace, int Dim>

@@ -1,28 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "brickwork/solvers/hermite_multigrid.hpp"
 
-#include <Eigen/Eigenvalues>
-#include <cmath>
-
 #include "brickwork/core/for_each.hpp"
 #include "brickwork/core/instantiate.hpp"
-#include "brickwork/core/sums.hpp"
+#include "brickwork/operators/hermite_fields.hpp"
 #include "brickwork/solvers/detail/chebyshev.hpp"
 
 namespace brickwork {
-
-void check(HermiteCycleOptions const& options) {
-  auto const at_least_one = [](char const* name, int value) {
-    BRICKWORK_REQUIRE(value >= 1 && value <= 1000, name, " is ", value, ", it must be 1 to 1000");
-  };
-  at_least_one("number of Chebyshev stages", options.stages);
-  at_least_one("number of Chebyshev stages on the coarsest level", options.coarsest_stages);
-  at_least_one("number of patch sweeps", options.sweeps);
-  at_least_one("number of patch sweeps on the coarsest level", options.coarsest_sweeps);
-  BRICKWORK_REQUIRE(std::isfinite(options.upper) && 0 < options.lower && options.lower < options.upper,
-                    "interval of the Chebyshev smoother is [", options.lower, ", ", options.upper,
-                    "], it must be positive and not empty");
-}
 
 namespace {
 
@@ -33,29 +17,20 @@ struct Convert {
   KOKKOS_FUNCTION void operator()(index_t i) const { to[i] = static_cast<To>(from[i]); }
 };
 
-/// to = factor from + keep to
-template <class Scalar>
-struct Combine {
-  Scalar factor;
-  Scalar const* from;
-  Scalar keep;
-  Scalar* to;
-  KOKKOS_FUNCTION void operator()(index_t i) const { to[i] = factor * from[i] + keep * to[i]; }
-};
-
-/// Values in [-1, 1] without a pattern, at interior vertices alone.
-template <class Scalar>
-struct Scatter {
-  std::uint8_t const* cells;
-  int all;
-  index_t vertices;
-  Scalar* to;
-  KOKKOS_FUNCTION void operator()(index_t i) const {
-    auto bits = static_cast<std::uint64_t>(i) * 0x9E3779B97F4A7C15ull;
-    bits ^= bits >> 29;
-    bits *= 0xBF58476D1CE4E5B9ull;
-    bits ^= bits >> 32;
-    to[i] = cells[i % vertices] == all ? static_cast<Scalar>(static_cast<double>(bits >> 11) * 0x1p-52 - 1) : Scalar(0);
+/// Moves the entries of vertices at refinement edges from one vector to another.
+template <int unknowns>
+struct MoveEdge {
+  detail::RimSites rim;
+  double* from;
+  double* to;  // null: sets to zero
+  index_t stride;
+  KOKKOS_FUNCTION void operator()(index_t site) const {
+    if (rim.free[site] != 0) return;
+    for (int m = 0; m < unknowns; ++m) {
+      index_t const at = rim.table.vertex(site) + m * stride;
+      if (to) to[at] = from[at];
+      from[at] = 0;
+    }
   }
 };
 
@@ -88,18 +63,51 @@ HermiteMultigrid<ExecutionSpace, Scalar, Dim>::HermiteMultigrid(ExecutionSpace c
     if (l < finest_ || !std::is_same_v<Scalar, double>) b_[i] = make(l, "brickwork::HermiteMultigrid::b");
     t_[i] = make(l, "brickwork::HermiteMultigrid::t");
   }
-  auto const& spacing = grid.level(0).spacing;
-  bool is_cube = a.form().mass == 0 && a.form().laplace == 0;
-  for (int d = 1; d < Dim; ++d) is_cube = is_cube && std::abs(spacing[d] - spacing[0]) <= 1e-6 * spacing[0];
-  estimated_ =
-      options.interval == HermiteInterval::estimated || (options.interval == HermiteInterval::automatic && !is_cube);
+  estimated_ = estimates_interval(options, a.form(), grid.level(0));
   if (estimated_ && options.smoother == HermiteSmoother::chebyshev)
-    for (int l = coarsest_; l <= finest_; ++l)
-      upper_[static_cast<std::size_t>(l)] = 1.05 * largest_eigenvalue(space, l);
+    for (int l = coarsest_; l <= finest_; ++l) {
+      auto const i = static_cast<std::size_t>(l);
+      double const largest = largest_eigenvalue(space, levels_[i]);
+      if (largest > 0) upper_[i] = 1.05 * largest;
+    }
+  if constexpr (!std::is_same_v<Scalar, double>) {
+    index_t largest = 0;
+    for (int l = 1; l < a.grid().level_count(); ++l)
+      if (a.grid().level(l - 1).leaf_count > 0 && a.grid().level(l).leaf_count > 0)
+        largest = math::max(largest, a.grid().level(l).vertex_count << Dim);
+    condensed_ = largest > 0;
+    if (condensed_)
+      edge_ = allocate<Kokkos::View<double*, memory_space>>(space, "brickwork::HermiteMultigrid::edge", largest);
+  }
+}
+
+/// Carries the entries at refinement edges to the coarser unknowns that prescribe them.
+template <class ExecutionSpace, class Scalar, int Dim>
+void HermiteMultigrid<ExecutionSpace, Scalar, Dim>::condense(ExecutionSpace const& space, dual_type const& dual) const {
+  if (!condensed_) return;
+  for (int l = a_->grid().level_count() - 1; l > 0; --l) {
+    auto const& sites = a_->sites(l);
+    index_t const vertices = sites.level.vertex_count;
+    if (dual.level(l).extent(0) == 0 || dual.level(l - 1).extent(0) == 0 || sites.rim.count == 0) continue;
+    HermiteLevelVector<double, memory_space, Dim> const edge(edge_.data(), static_cast<std::size_t>(vertices));
+    for_each("brickwork::HermiteMultigrid::condense::take", space, sites.rim.count,
+             MoveEdge<(1 << Dim)>{sites.rim.sites(), dual.level(l).data(), edge.data(), vertices});
+    transfer(l - 1).template restrict_to<double>(space, edge, dual.level(l - 1), true);
+    for_each("brickwork::HermiteMultigrid::condense::clear", space, sites.rim.count,
+             MoveEdge<(1 << Dim)>{sites.rim.sites(), edge.data(), nullptr, vertices});
+  }
+}
+
+/// Makes a field C1 at refinement edges.
+template <class ExecutionSpace, class Scalar, int Dim>
+void HermiteMultigrid<ExecutionSpace, Scalar, Dim>::prescribe(ExecutionSpace const& space,
+                                                              primal_type const& primal) const {
+  if (condensed_) prescribe_edges<ExecutionSpace, Dim>(space, a_->grid(), primal);
 }
 
 template <class ExecutionSpace, class Scalar, int Dim>
-index_t HermiteMultigrid<ExecutionSpace, Scalar, Dim>::bytes(AdaptiveGrid<ExecutionSpace, Dim> const& grid) {
+index_t HermiteMultigrid<ExecutionSpace, Scalar, Dim>::bytes(AdaptiveGrid<ExecutionSpace, Dim> const& grid,
+                                                             HermiteCycleOptions const&) {
   index_t values = 0;
   for (int l = 0; l < grid.level_count(); ++l) {
     int const vectors = 2 + (l < grid.level_count() - 1 || !std::is_same_v<Scalar, double> ? 1 : 0);
@@ -199,65 +207,6 @@ void HermiteMultigrid<ExecutionSpace, Scalar, Dim>::apply(ExecutionSpace const& 
   }
   smooth_from_zero(space, coarsest_, b(coarsest_));
   for (int l = coarsest_ + 1; l <= finest_; ++l) correct_and_smooth(space, l, b(l));
-}
-
-template <class ExecutionSpace, class Scalar, int Dim>
-double HermiteMultigrid<ExecutionSpace, Scalar, Dim>::largest_eigenvalue(ExecutionSpace const& space, int l) const {
-  // Lanczos through conjugate gradients on A x = b with the diagonal as preconditioner: the coefficients are those of
-  // the tridiagonal matrix.
-  constexpr int steps = 12;
-  auto const i = static_cast<std::size_t>(l);
-  auto const& level = a_->grid().level(l);
-  index_t const size = level.vertex_count << Dim;
-  std::array<Kokkos::View<Scalar*, memory_space>, 4> vectors;
-  std::array<vector_type, 4> v;
-  for (std::size_t n = 0; n < 4; ++n) {
-    vectors[n] = allocate<Kokkos::View<Scalar*, memory_space>>(space, "brickwork::HermiteMultigrid::lanczos", size);
-    v[n] = vector_type(vectors[n].data(), static_cast<std::size_t>(level.vertex_count));
-  }
-  auto const &r = v[0], &z = v[1], &p = v[2], &w = v[3];
-  SumWorkspace<ExecutionSpace> const workspace(space);
-  Kokkos::View<double*, memory_space> const sum("brickwork::HermiteMultigrid::lanczos::sum", 1);
-  auto const dot = [&](vector_type const& a, vector_type const& b) {
-    sum_each<1>("brickwork::HermiteMultigrid::lanczos::dot", space, size,
-                detail::PairProduct<Scalar, Scalar>{a.data(), b.data()}, workspace, StoreSums<1>{sum.data()});
-    double value = 0;
-    Kokkos::deep_copy(space, Kokkos::View<double, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(&value),
-                      Kokkos::subview(sum, 0));
-    fence(space, "brickwork::HermiteMultigrid::lanczos");
-    return value;
-  };
-  auto const add = [&](double factor, vector_type const& from, double keep, vector_type const& to) {
-    for_each("brickwork::HermiteMultigrid::lanczos::add", space, size,
-             Combine<Scalar>{static_cast<Scalar>(factor), from.data(), static_cast<Scalar>(keep), to.data()});
-  };
-  for_each("brickwork::HermiteMultigrid::lanczos::start", space, size,
-           Scatter<Scalar>{level.vertex_cells.data(), (1 << (1 << Dim)) - 1, level.vertex_count, r.data()});
-  double rz = 0, alpha_old = 0, beta = 0;
-  std::vector<double> diagonal, side;
-  for (int step = 0; step < steps; ++step) {
-    levels_[i].start(space, 1, r, z, w);
-    double const rz_new = dot(r, z);
-    if (!(rz_new > 0)) break;
-    beta = step == 0 ? 0 : rz_new / rz;
-    rz = rz_new;
-    add(1, z, beta, p);
-    levels_[i].apply(space, p, w);
-    double const alpha = rz / dot(p, w);
-    if (!(alpha > 0)) break;
-    diagonal.push_back(1 / alpha + (step == 0 ? 0 : beta / alpha_old));
-    if (step > 0) side.push_back(std::sqrt(beta) / alpha_old);
-    alpha_old = alpha;
-    add(-alpha, w, 1, r);
-  }
-  if (diagonal.empty()) return options_.upper;
-  auto const n = static_cast<Eigen::Index>(diagonal.size());
-  Eigen::MatrixXd t = Eigen::MatrixXd::Zero(n, n);
-  for (Eigen::Index k = 0; k < n; ++k) {
-    t(k, k) = diagonal[static_cast<std::size_t>(k)];
-    if (k > 0) t(k, k - 1) = t(k - 1, k) = side[static_cast<std::size_t>(k - 1)];
-  }
-  return Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(t, Eigen::EigenvaluesOnly).eigenvalues()[n - 1];
 }
 
 #define BRICKWORK_INSTANTIATE(Space)                 \

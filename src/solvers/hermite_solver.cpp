@@ -7,7 +7,8 @@
 #include "brickwork/core/for_each.hpp"
 #include "brickwork/core/instantiate.hpp"
 #include "brickwork/core/timing.hpp"
-#include "brickwork/operators/hermite_fields.hpp"
+#include "brickwork/solvers/hermite_cell_multigrid.hpp"
+#include "brickwork/solvers/hermite_multigrid.hpp"
 
 namespace brickwork {
 
@@ -54,23 +55,6 @@ struct AddCorrection {
   KOKKOS_FUNCTION void operator()(index_t i) const { x[i] += static_cast<double>(z[i]); }
 };
 
-/// Moves the entries of vertices at refinement edges from one vector to another.
-template <int unknowns>
-struct MoveEdge {
-  detail::RimSites rim;
-  double* from;
-  double* to;  // null: sets to zero
-  index_t stride;
-  KOKKOS_FUNCTION void operator()(index_t site) const {
-    if (rim.free[site] != 0) return;
-    for (int m = 0; m < unknowns; ++m) {
-      index_t const at = rim.table.vertex(site) + m * stride;
-      if (to) to[at] = from[at];
-      from[at] = 0;
-    }
-  }
-};
-
 /// r = b - r
 struct SubtractFrom {
   double const* b;
@@ -85,9 +69,9 @@ double HermiteSolveResult::contraction() const {
   return std::pow(residuals.back() / residuals.front(), 1.0 / static_cast<double>(residuals.size() - 1));
 }
 
-template <class ExecutionSpace, class CycleScalar, int Dim>
-HermiteSolver<ExecutionSpace, CycleScalar, Dim>::HermiteSolver(ExecutionSpace const& space, operator_type const& a,
-                                                               HermiteCycleOptions const& cycle)
+template <class Multigrid>
+HermiteSolver<Multigrid>::HermiteSolver(execution_space const& space, operator_type const& a,
+                                        HermiteCycleOptions const& cycle)
     : a_(&a),
       multigrid_(space, a, cycle),
       r_(space, a.grid(), "brickwork::HermiteSolver::r"),
@@ -95,85 +79,52 @@ HermiteSolver<ExecutionSpace, CycleScalar, Dim>::HermiteSolver(ExecutionSpace co
       p_(space, a.grid(), "brickwork::HermiteSolver::p"),
       workspace_(space),
       scalars_(allocate<Kokkos::View<double*, memory_space>>(space, "brickwork::HermiteSolver::scalars", scalar_count)),
-      host_scalars_(Kokkos::create_mirror_view(scalars_)) {
-  if constexpr (!std::is_same_v<CycleScalar, double>) {
-    index_t largest = 0;
-    for (int l = 1; l < a.grid().level_count(); ++l)
-      if (a.grid().level(l - 1).leaf_count > 0 && a.grid().level(l).leaf_count > 0)
-        largest = math::max(largest, a.grid().level(l).vertex_count << Dim);
-    condensed_ = largest > 0;
-    if (condensed_)
-      edge_ = allocate<Kokkos::View<double*, memory_space>>(space, "brickwork::HermiteSolver::edge", largest);
-  }
-}
+      host_scalars_(Kokkos::create_mirror_view(scalars_)) {}
 
-/// Carries the entries at refinement edges to the coarser unknowns that prescribe them.
-template <class ExecutionSpace, class CycleScalar, int Dim>
-void HermiteSolver<ExecutionSpace, CycleScalar, Dim>::condense(ExecutionSpace const& space,
-                                                               dual_type const& dual) const {
-  if (!condensed_) return;
-  for (int l = a_->grid().level_count() - 1; l > 0; --l) {
-    auto const& sites = a_->sites(l);
-    index_t const vertices = sites.level.vertex_count;
-    if (dual.level(l).extent(0) == 0 || dual.level(l - 1).extent(0) == 0 || sites.rim.count == 0) continue;
-    HermiteLevelVector<double, memory_space, Dim> const edge(edge_.data(), static_cast<std::size_t>(vertices));
-    for_each("brickwork::HermiteSolver::condense::take", space, sites.rim.count,
-             MoveEdge<(1 << Dim)>{sites.rim.sites(), dual.level(l).data(), edge.data(), vertices});
-    multigrid_.transfer(l - 1).template restrict_to<double>(space, edge, dual.level(l - 1), true);
-    for_each("brickwork::HermiteSolver::condense::clear", space, sites.rim.count,
-             MoveEdge<(1 << Dim)>{sites.rim.sites(), edge.data(), nullptr, vertices});
-  }
-}
-
-/// Makes a field C1 at refinement edges.
-template <class ExecutionSpace, class CycleScalar, int Dim>
-void HermiteSolver<ExecutionSpace, CycleScalar, Dim>::prescribe(ExecutionSpace const& space,
-                                                                primal_type const& primal) const {
-  if (condensed_) prescribe_edges<ExecutionSpace, Dim>(space, a_->grid(), primal);
-}
-
-template <class ExecutionSpace, class CycleScalar, int Dim>
-index_t HermiteSolver<ExecutionSpace, CycleScalar, Dim>::bytes(AdaptiveGrid<ExecutionSpace, Dim> const& grid) {
-  index_t values = 0;
-  for (int l = 0; l < grid.level_count(); ++l)
-    if (grid.level(l).leaf_count > 0) values += grid.level(l).vertex_count << Dim;
-  return multigrid_type::bytes(grid) + 5 * 8 * values;
+template <class Multigrid>
+index_t HermiteSolver<Multigrid>::bytes(grid_type const& grid, HermiteCycleOptions const& cycle) {
+  constexpr index_t vectors = 5;
+  return multigrid_type::bytes(grid, cycle) + vectors * static_cast<index_t>(sizeof(double)) * primal_type::count(grid);
 }
 
 /// r = b - A x, of x made C1 and condensed where the cycle is FP32
-template <class ExecutionSpace, class CycleScalar, int Dim>
-void HermiteSolver<ExecutionSpace, CycleScalar, Dim>::residual(ExecutionSpace const& space, dual_type const& b,
-                                                               primal_type const& x) {
-  prescribe(space, x);
+template <class Multigrid>
+void HermiteSolver<Multigrid>::residual(execution_space const& space, dual_type const& b, primal_type const& x) {
+  multigrid_.prescribe(space, x);
   a_->apply(space, x, r_);
   for_each("brickwork::HermiteSolver::residual", space, r_.size(), SubtractFrom{b.values().data(), r_.values().data()});
-  condense(space, r_);
+  multigrid_.condense(space, r_);
 }
 
 /// One cycle on r and <r, z>; waits.
-template <class ExecutionSpace, class CycleScalar, int Dim>
-double HermiteSolver<ExecutionSpace, CycleScalar, Dim>::measure(ExecutionSpace const& space) {
-  cycle_.run(space, [this](ExecutionSpace const& on) {
+template <class Multigrid>
+double HermiteSolver<Multigrid>::measure(execution_space const& space) {
+  auto const cycle = [this](execution_space const& on) {
     multigrid_.apply(on, r_);
     sum_each<1>("brickwork::HermiteSolver::pairing", on, r_.size(),
-                detail::PairProduct<double, CycleScalar>{r_.values().data(), multigrid_.correction().values().data()},
+                detail::PairProduct<double, cycle_scalar>{r_.values().data(), multigrid_.correction().values().data()},
                 workspace_, FinishPairing{scalars_.data()});
-  });
+  };
+  if constexpr (Multigrid::recordable) {
+    cycle_.run(space, cycle);
+  } else {
+    cycle(space);
+  }
   Kokkos::deep_copy(space, host_scalars_, scalars_);
   fence(space, "brickwork::HermiteSolver::measure");
   return host_scalars_(rz);
 }
 
 /// From z, beta and p: the next direction, its step, and one cycle on the new residual; returns <r, z>.
-template <class ExecutionSpace, class CycleScalar, int Dim>
-double HermiteSolver<ExecutionSpace, CycleScalar, Dim>::iterate(ExecutionSpace const& space, primal_type const& x) {
+template <class Multigrid>
+double HermiteSolver<Multigrid>::iterate(execution_space const& space, primal_type const& x) {
   index_t const size = r_.size();
   double* const scalars = scalars_.data();
   for_each("brickwork::HermiteSolver::direction", space, size,
-           Direct<CycleScalar>{scalars, multigrid_.correction().values().data(), p_.values().data()});
-  prescribe(space, p_);
+           Direct<cycle_scalar>{scalars, multigrid_.correction().values().data(), p_.values().data()});
+  multigrid_.prescribe(space, p_);
   a_->apply(space, p_, w_);
-  condense(space, w_);
+  multigrid_.condense(space, w_);
   sum_each<1>("brickwork::HermiteSolver::curvature", space, size,
               detail::PairProduct<double, double>{p_.values().data(), w_.values().data()}, workspace_,
               StoreSums<1>{scalars + curvature});
@@ -182,10 +133,9 @@ double HermiteSolver<ExecutionSpace, CycleScalar, Dim>::iterate(ExecutionSpace c
   return measure(space);
 }
 
-template <class ExecutionSpace, class CycleScalar, int Dim>
-HermiteSolveResult HermiteSolver<ExecutionSpace, CycleScalar, Dim>::solve(ExecutionSpace const& space,
-                                                                          dual_type const& b, primal_type const& x,
-                                                                          HermiteSolveOptions const& options) {
+template <class Multigrid>
+HermiteSolveResult HermiteSolver<Multigrid>::solve(execution_space const& space, dual_type const& b,
+                                                   primal_type const& x, HermiteSolveOptions const& options) {
   ScopedRegion const region("brickwork::HermiteSolver::solve");
   BRICKWORK_REQUIRE(options.tolerance > 0 && options.tolerance < 1, "tolerance of the solver is ", options.tolerance,
                     ", it must lie between 0 and 1");
@@ -260,7 +210,7 @@ HermiteSolveResult HermiteSolver<ExecutionSpace, CycleScalar, Dim>::solve(Execut
       }
     } else {
       for_each("brickwork::HermiteSolver::correct", space, r_.size(),
-               AddCorrection<CycleScalar>{multigrid_.correction().values().data(), x.values().data()});
+               AddCorrection<cycle_scalar>{multigrid_.correction().values().data(), x.values().data()});
       residual(space, b, x);
       measured = measure(space);
     }
@@ -284,11 +234,13 @@ HermiteSolveResult HermiteSolver<ExecutionSpace, CycleScalar, Dim>::solve(Execut
   return result;
 }
 
-#define BRICKWORK_INSTANTIATE(Space)              \
-  template class HermiteSolver<Space, float, 2>;  \
-  template class HermiteSolver<Space, float, 3>;  \
-  template class HermiteSolver<Space, double, 2>; \
-  template class HermiteSolver<Space, double, 3>;
+#define BRICKWORK_INSTANTIATE(Space)                                \
+  template class HermiteSolver<HermiteMultigrid<Space, float, 2>>;  \
+  template class HermiteSolver<HermiteMultigrid<Space, float, 3>>;  \
+  template class HermiteSolver<HermiteMultigrid<Space, double, 2>>; \
+  template class HermiteSolver<HermiteMultigrid<Space, double, 3>>; \
+  template class HermiteSolver<HermiteCellMultigrid<Space, 2>>;     \
+  template class HermiteSolver<HermiteCellMultigrid<Space, 3>>;
 BRICKWORK_FOR_EACH_EXECUTION_SPACE(BRICKWORK_INSTANTIATE)
 #undef BRICKWORK_INSTANTIATE
 

@@ -90,6 +90,9 @@ def cube_of_the_manufactured_solution(bench):
                             (("--set", "solver.smoother=patch", "--set", "solver.method=stationary"), 12),
                             (("--set", "solver.smoother=patch", "--set", "solver.method=stationary", "--set",
                               "solver.symmetric=false"), 9),
+                            (("--set", "solver.storage=cell"), 7),
+                            (("--set", "solver.storage=cell", "--set", "solver.evaluation=fdm"), 7),
+                            (("--set", "solver.storage=cell", "--set", "solver.smoother=patch"), 8),
                             (("--set", "solver.precision=mixed"), 7), (("--set", "solver.interval=estimated"), 8)):
         rows = meshes(solve(bench, CUBE, *arguments))
         check([row["cells"] for row in rows] == ["64", "512"], rows)
@@ -106,6 +109,19 @@ def mixed_boundaries(bench):
     rows = meshes(solve(bench, "[domain]\ndimension = 2\nlengths = [1.5, 1.0]\ncells = [3, 2]\n[study]\nrefinements = [2, 3]\n"
                         "[form]\nmass = 10.0\nlaplace = 5.0\n" + boundary))
     check(3.8 < float(rows[1]["order_l2"]) < 4.2, rows)
+
+
+@case
+def storages_agree(bench):
+    """Vertex-wise and cell-wise solves of a refined plate: the same iterations and deflection."""
+    plate = ('[domain]\ndimension = 2\nlengths = [1.5, 1.0]\ncells = [3, 2]\nrefinements = 2\n'
+             '[boundary]\nx_lower = "simply_supported"\n[adaptive]\nregion = "ball"\ndepth = 2\n[load]\nkind = "constant"\n')
+    outputs = [solve(bench, plate, *arguments) for arguments in ((), ("--set", "solver.storage=cell"))]
+    vertex, cell = (meshes(output) for output in outputs)
+    for a, b in zip(vertex, cell):
+        check(a["iterations"] == b["iterations"], a, b)
+        check(abs(float(a["value"]) - float(b["value"])) < 1e-7 * abs(float(a["value"])), a, b)
+    check(summary(outputs[1])["kernel"] == "cell (automatic)", "kernel")
 
 
 @case
@@ -270,6 +286,8 @@ def bad_input(bench):
     refused(bench, '[load]\nkind = "point"\nposition = [0.5, 0.5, 1.5]\n', "position", "z is 1.5")
     refused(bench, '[domain]\nrefinements = 2\n[adaptive]\nregion = "ball"\nradius = 1e-6\n', "holds no cell")
     refused(bench, CUBE, "grid", arguments=("--grid", "0,1,1"))
+    refused(bench, CUBE, "evaluation", "cell", arguments=("--set", "solver.evaluation=dense"))
+    refused(bench, CUBE, "precision", "FP64", arguments=("--set", "solver.storage=cell", "--set", "solver.precision=mixed"))
     refused(bench, CUBE, "smoothr", "smoother", arguments=("--set", "solver.smoothr=patch"))
     bench.one_line(bench.run(command(bench, "nowhere.toml")), 2, ["nowhere.toml"])
 

@@ -144,6 +144,12 @@ TEST_CASE("defaults of a biharmonic configuration follow from its domain") {
                                               "0]\nupper = [1, 0.5, 1]\n"),
                                   std::string("[adaptive]\nregion = \"indicator\"\ntheta = 0.25\ndepth = 2\n")})
     CHECK(to_toml(parse(to_toml(parse(text)))) == to_toml(parse(text)));
+  BiharmonicConfig const cells = parse("[solver]\nstorage = \"cell\"\nevaluation = \"fdm\"\n");
+  for (BiharmonicConfig const& each : {cells, parse(to_toml(cells))}) {
+    CHECK(each.solver.cell_wise);
+    CHECK(each.solver.evaluation == HermiteEvaluation::fdm);
+  }
+  CHECK(!c.solver.cell_wise);
   ConfigOverrides overrides;
   overrides.grid = Index3{4, 6, 1};
   overrides.set = {"load.kind=constant", "study.refinements=[2, 3]"};
@@ -200,6 +206,14 @@ TEST_CASE("bad biharmonic configurations are refused in one line with the line, 
       {"[form]\nmass = -0.5\n", {"mass", "-0.5", "not be negative"}},
       {"[solver]\nmethod = \"gmres\"\n", {"method", "cg, stationary"}},
       {"[solver]\nsymmetric = false\n", {"symmetric", "patch"}},
+      {"[solver]\nstorage = \"edge\"\n", {"storage", "vertex, cell"}},
+      {"[solver]\nevaluation = \"dense\"\n", {"evaluation", "storage = \"cell\""}},
+      {"[solver]\nstorage = \"cell\"\nevaluation = \"fast\"\n", {"evaluation", "even_odd_2"}},
+      {"[domain]\ndimension = 2\n[solver]\nstorage = \"cell\"\nevaluation = \"even_odd_3\"\n",
+       {"evaluation", "even_odd_3"}},
+      {"[solver]\nstorage = \"cell\"\nprecision = \"mixed\"\n", {"precision", "FP64"}},
+      {"[solver]\nstorage = \"cell\"\nsmoother = \"patch\"\n[boundary]\nall = \"simply_supported\"\n",
+       {"smoother", "clamped"}},
       {"[solver]\nsmoother = \"patch\"\nsymmetric = false\n", {"symmetric", "stationary"}},
       {"[solver]\ntolerance = 1.0\n", {"tolerance", "(0, 1)"}},
       {"[solver]\nstages = 0\n", {"stages", "at least 1"}},

@@ -8,6 +8,7 @@
 
 #include "brickwork/operators/hermite_fields.hpp"
 #include "brickwork/operators/manufactured_solution.hpp"
+#include "brickwork/solvers/hermite_multigrid.hpp"
 #include "support/catch.hpp"
 #include "support/devices.hpp"
 #include "support/hermite_grids.hpp"
@@ -132,7 +133,7 @@ void check_against_dense(AdaptiveGrid<Space, Dim> const& grid, HermiteForm const
   HermiteSolveOptions options;
   options.tolerance = 1e-11;
   for (auto const& cycle : {HermiteCycleOptions{}, patch()}) {
-    HermiteSolver<Space, double, Dim> solver(space, a, cycle);
+    HermiteSolver<HermiteMultigrid<Space, double, Dim>> solver(space, a, cycle);
     set_values(x, std::vector<double>(expected.size(), 0.0));
     auto const result = solver.solve(space, b, x, options);
     REQUIRE(result.converged());
@@ -207,7 +208,7 @@ Run<Space, Scalar, Dim> run(AdaptiveGrid<Space, Dim> const& grid, HermiteCycleOp
   Primal<Space, Dim> const x(space, grid, "x");
   Dual<Space, Dim> const b(space, grid, "b");
   add_load(space, grid, ManufacturedLoad<Dim>{solution, form}, b);
-  HermiteSolver<Space, Scalar, Dim> solver(space, a, cycle);
+  HermiteSolver<HermiteMultigrid<Space, Scalar, Dim>> solver(space, a, cycle);
   HermiteSolveOptions options;
   options.method = method;
   Run<Space, Scalar, Dim> run;
@@ -311,7 +312,7 @@ void plates() {
     } else {
       add_constant_load(space, grid, 1.0, b);
     }
-    HermiteSolver<Space, double, 2> solver(space, a, {});
+    HermiteSolver<HermiteMultigrid<Space, double, 2>> solver(space, a, {});
     REQUIRE(solver.solve(space, b, x, {}).converged());
     evaluate<Space, 2>(space, grid, x, points, jets);
     return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), jets)(0).value;
@@ -346,7 +347,7 @@ void refusals() {
       other(space, BaseGrid<2>{{2, 2}, {1, 1}}, 1), one(space, BaseGrid<2>{{1, 1}, {1, 1}}, 0);
   HermiteOperator<Space, 2> const a(space, grid, HermiteForm{}, PlateBoundary<2>{}),
       nothing(space, one, HermiteForm{}, PlateBoundary<2>{});
-  using Solver = HermiteSolver<Space, double, 2>;
+  using Solver = HermiteSolver<HermiteMultigrid<Space, double, 2>>;
   REQUIRE_THROWS_AS(Solver(space, nothing, {}), InputError);
   HermiteCycleOptions cycle;
   cycle.stages = 0;

@@ -9,6 +9,7 @@
 #include "brickwork/fem/hermite.hpp"
 #include "brickwork/fem/plate_boundary.hpp"
 #include "brickwork/io/run_settings.hpp"
+#include "brickwork/operators/hermite_evaluation.hpp"
 
 namespace brickwork {
 
@@ -38,6 +39,8 @@ struct HermiteSolverSettings {
   bool patch = false;       ///< vertex-patch sweeps in place of Chebyshev-Jacobi
   bool symmetric = true;    ///< sweeps after the coarser levels in reversed order
   bool mixed = false;       ///< the cycle in FP32
+  bool cell_wise = false;   ///< vectors of 4^dimension values per cell in place of 2^dimension per vertex
+  HermiteEvaluation evaluation = HermiteEvaluation::automatic;  ///< of the element, where cell_wise
   double tolerance = 1e-8;
   int max_iterations = 200;
   int stages = 3, coarsest_stages = 20;

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "brickwork/fem/hermite.hpp"
+#include "brickwork/operators/hermite_boundary.hpp"
 #include "brickwork/operators/hermite_vector.hpp"
 
 namespace brickwork {
@@ -36,8 +37,19 @@ class HermiteCells {
   template <class ExecutionSpace>
   HermiteCells(ExecutionSpace const& space, index_t cells, std::string const& label) : cells_(cells) {
     BRICKWORK_REQUIRE(cells >= 0, label, ": number of cells is ", cells, ", it must not be negative");
-    index_t const stored = layout == CellLayout::blocked ? (cells + block - 1) / block * block : cells;
-    values_ = allocate<values_type>(space, label, stored * unknowns);
+    values_ = allocate<values_type>(space, label, extent(cells));
+  }
+
+  /// On values that the caller has, extent(cells) of them, those that fill up the last block zero.
+  /// \throws InputError for another extent
+  HermiteCells(values_type const& values, index_t cells) : values_(values), cells_(cells) {
+    BRICKWORK_REQUIRE(cells >= 0 && static_cast<index_t>(values.extent(0)) == extent(cells), "cell-wise vector of ",
+                      cells, " cells on ", values.extent(0), " values");
+  }
+
+  /// Stored values for a number of cells.
+  static index_t extent(index_t cells) {
+    return (layout == CellLayout::blocked ? (cells + block - 1) / block * block : cells) * unknowns;
   }
 
   KOKKOS_INLINE_FUNCTION static index_t offset(index_t cell, int i) {
@@ -157,6 +169,12 @@ using VertexMask = Kokkos::View<std::uint8_t*, Kokkos::LayoutLeft, MemorySpace>;
 template <class ExecutionSpace, int Dim>
 VertexMask<typename ExecutionSpace::memory_space> incomplete_vertices(
     ExecutionSpace const& space, CellAdjacency<typename ExecutionSpace::memory_space, Dim> const& adjacency);
+
+/// What the boundary conditions or a coarser neighbour prescribe.
+template <class ExecutionSpace, int Dim>
+VertexMask<typename ExecutionSpace::memory_space> fixed_unknowns(
+    ExecutionSpace const& space, GridLevel<typename ExecutionSpace::memory_space, Dim> const& level,
+    HermiteBoundary<Dim> const& boundary);
 
 /// The mask of the vertices on the cells around them. \throws InputError for extents that do not fit
 template <class ExecutionSpace, int Dim>

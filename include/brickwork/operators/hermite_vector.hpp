@@ -29,15 +29,21 @@ class HermiteVector {
   /// \throws OutOfMemory
   template <class ExecutionSpace>
   HermiteVector(ExecutionSpace const& space, AdaptiveGrid<ExecutionSpace, Dim> const& grid, std::string const& label) {
-    index_t total = 0;
-    for (int l = 0; l < grid.level_count(); ++l) total += extent(grid.level(l)) * unknowns;
-    values_ = allocate<values_type>(space, label, total);
+    values_ = allocate<values_type>(space, label, count(grid));
     index_t offset = 0;
     for (int l = 0; l < grid.level_count(); ++l) {
-      index_t const count = extent(grid.level(l));
-      levels_.push_back(level_type(values_.data() + offset, static_cast<std::size_t>(count)));
-      offset += count * unknowns;
+      index_t const vertices = extent(grid.level(l));
+      levels_.push_back(level_type(values_.data() + offset, static_cast<std::size_t>(vertices)));
+      offset += vertices * unknowns;
     }
+  }
+
+  /// Values of a vector on this grid.
+  template <class ExecutionSpace>
+  static index_t count(AdaptiveGrid<ExecutionSpace, Dim> const& grid) {
+    index_t total = 0;
+    for (int l = 0; l < grid.level_count(); ++l) total += extent(grid.level(l)) * unknowns;
+    return total;
   }
 
   level_type const& level(int l) const { return levels_[static_cast<std::size_t>(l)]; }

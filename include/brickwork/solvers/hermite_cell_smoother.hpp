@@ -52,8 +52,17 @@ class HermiteCellChebyshev {
   /// `stages` stages for A u = f from u. \throws InputError for extents that do not fit, and for stages < 0
   void smooth(ExecutionSpace const& space, CellDual<memory_space, Dim> const& f, CellPrimal<memory_space, Dim> const& u,
               int stages) const;
+  /// The same from u = 0, whatever u holds: the first stage needs no product.
+  void smooth_from_zero(ExecutionSpace const& space, CellDual<memory_space, Dim> const& f,
+                        CellPrimal<memory_space, Dim> const& u, int stages) const;
+
+  /// Bytes of a smoother's vectors on a level with the method `vertices`.
+  static index_t bytes(GridLevel<memory_space, Dim> const& level);
 
  private:
+  void run(ExecutionSpace const& space, CellDual<memory_space, Dim> const& f, CellPrimal<memory_space, Dim> const& u,
+           int stages, bool from_zero) const;
+
   operator_type a_;
   adjacency_type adjacency_;
   VertexMask<memory_space> fixed_;

@@ -16,38 +16,18 @@
 
 #include "brickwork/operators/hermite_operator.hpp"
 #include "brickwork/operators/hermite_transfer.hpp"
+#include "brickwork/solvers/hermite_cycle.hpp"
 
 namespace brickwork {
-
-enum class HermiteSmoother { chebyshev, patch };
-
-/// Which interval of the spectrum of D^-1 A the Chebyshev polynomial damps.
-enum class HermiteInterval {
-  automatic,  ///< the fixed one for the biharmonic form on cubes (squares), whose spectrum it was made for, else
-              ///< estimated
-  fixed,      ///< [lower, upper] of the options
-  estimated   ///< up to 1.05 times an estimate of each level's largest eigenvalue, from a tenth of that
-};
-
-struct HermiteCycleOptions {
-  HermiteSmoother smoother = HermiteSmoother::chebyshev;
-  int stages = 3;            ///< Chebyshev stages before and after the coarser levels, >= 1
-  int coarsest_stages = 20;  ///< on the coarsest level, >= 1
-  int sweeps = 2;            ///< vertex-patch sweeps before and after, >= 1
-  int coarsest_sweeps = 10;  ///< on the coarsest level and in each direction, >= 1
-  bool symmetric = true;     ///< sweeps afterwards in reversed order of colours, as conjugate gradients need it
-  HermiteInterval interval = HermiteInterval::automatic;
-  double lower = 0.2, upper = 2.0;  ///< the fixed interval, 0 < lower < upper
-};
-
-/// \throws InputError where an option is out of its range
-void check(HermiteCycleOptions const& options);
 
 template <class ExecutionSpace, class Scalar, int Dim>
 class HermiteMultigrid {
  public:
+  using execution_space = ExecutionSpace;
   using memory_space = typename ExecutionSpace::memory_space;
+  using scalar_type = Scalar;
   using operator_type = HermiteOperator<ExecutionSpace, Dim>;
+  using primal_type = typename operator_type::primal_type;
   using dual_type = typename operator_type::dual_type;
   using correction_type = HermitePrimal<Scalar, memory_space, Dim>;
   using vector_type = HermiteLevelVector<Scalar, memory_space, Dim>;
@@ -56,10 +36,20 @@ class HermiteMultigrid {
   HermiteMultigrid(ExecutionSpace const& space, operator_type const& a, HermiteCycleOptions const& options);
 
   /// Bytes of a multigrid's vectors on this grid, before it is made.
-  static index_t bytes(AdaptiveGrid<ExecutionSpace, Dim> const& grid);
+  static index_t bytes(AdaptiveGrid<ExecutionSpace, Dim> const& grid, HermiteCycleOptions const& options);
 
-  /// One V-cycle from zero: the result is correction(). Asynchronous on `space`.
+  /// One V-cycle from zero: the result is correction(). Asynchronous on `space`; launches only, always the same ones.
   void apply(ExecutionSpace const& space, dual_type const& r) const;
+  /// Whether the launches of a cycle can be recorded and replayed.
+  static constexpr bool recordable = true;
+
+  /// A correction in FP32 meets the conditions at refinement edges to its own rounding only, and what residuals hold
+  /// there is large, in balance with their other entries: the pairing of the two would be noise. So an iteration around
+  /// an FP32 cycle keeps to C1 fields and to functionals of them: prescribe() makes a field C1 at refinement edges,
+  /// condense() carries the entries there to the coarser unknowns that prescribe them. Both are FP64, and do nothing
+  /// where the cycle is FP64 or no level is refined locally.
+  void prescribe(ExecutionSpace const& space, primal_type const& primal) const;
+  void condense(ExecutionSpace const& space, dual_type const& dual) const;
 
   correction_type const& correction() const { return correction_; }
   /// Between level l and l + 1.
@@ -75,7 +65,6 @@ class HermiteMultigrid {
   void chebyshev(ExecutionSpace const& space, int l, vector_type const& b, vector_type from, vector_type to, int stages,
                  bool from_zero) const;
   void sweeps(ExecutionSpace const& space, int l, vector_type const& b, int count, bool reversed) const;
-  double largest_eigenvalue(ExecutionSpace const& space, int l) const;
 
   operator_type const* a_;
   HermiteCycleOptions options_;
@@ -86,7 +75,9 @@ class HermiteMultigrid {
   std::vector<double> upper_;
   correction_type correction_;
   std::vector<Kokkos::View<Scalar*, memory_space>> storage_;
-  std::vector<vector_type> u_, b_, t_;  // per level: correction, right-hand side, second iterate and residual
+  bool condensed_ = false;
+  Kokkos::View<double*, memory_space> edge_;  // zero but for what condense() carries to the next coarser level
+  std::vector<vector_type> u_, b_, t_;        // per level: correction, right-hand side, second iterate and residual
 };
 
 }  // namespace brickwork

@@ -8,13 +8,10 @@
 // way, and if it disagrees the iteration goes on from it. One iteration is one graph of launches on a GPU; per
 // iteration the host reads two numbers.
 //
-// A correction in FP32 meets the conditions at refinement edges to its own rounding only, and what residuals hold there
-// is large, in balance with their other entries: the pairing of the two would be noise. So where a cycle in FP32 meets
-// refinement edges, the iteration keeps to C1 fields and to functionals of them, in FP64: directions (and the start)
-// take what the coarser level prescribes, and residuals are condensed, which carries what is tested with prescribed
-// unknowns to those that prescribe them. The iteration is then that of FP64 to FP32's rounding of its preconditioner.
+// The cycle decides the storage: HermiteMultigrid is vertex-wise, HermiteCellMultigrid cell-wise. Where it is FP32 and
+// levels are refined locally, its prescribe() and condense() keep the iteration to that of FP64.
 //
-// Vectors, per unknown: r, w, p (conjugate gradients) and those of HermiteMultigrid; x and b are the caller's.
+// Vectors, per stored value: r, w, p (conjugate gradients) and those of the cycle; x and b are the caller's.
 // Source: "Matrix-Free Local Multigrid for Hermite Discretizations on GPUs", section 6.1.
 #pragma once
 
@@ -24,7 +21,7 @@
 #include "brickwork/core/sums.hpp"
 #include "brickwork/solvers/conjugate_gradient.hpp"
 #include "brickwork/solvers/detail/launch_graph.hpp"
-#include "brickwork/solvers/hermite_multigrid.hpp"
+#include "brickwork/solvers/hermite_cycle.hpp"
 
 namespace brickwork {
 
@@ -55,47 +52,47 @@ struct HermiteSolveResult {
   double contraction() const;
 };
 
-template <class ExecutionSpace, class CycleScalar, int Dim>
+/// \tparam Multigrid  HermiteMultigrid<ExecutionSpace, CycleScalar, Dim> or HermiteCellMultigrid<ExecutionSpace, Dim>
+template <class Multigrid>
 class HermiteSolver {
  public:
-  using memory_space = typename ExecutionSpace::memory_space;
-  using operator_type = HermiteOperator<ExecutionSpace, Dim>;
+  using multigrid_type = Multigrid;
+  using execution_space = typename Multigrid::execution_space;
+  using memory_space = typename execution_space::memory_space;
+  using operator_type = typename Multigrid::operator_type;
+  using grid_type = typename operator_type::grid_type;
   using primal_type = typename operator_type::primal_type;
   using dual_type = typename operator_type::dual_type;
-  using multigrid_type = HermiteMultigrid<ExecutionSpace, CycleScalar, Dim>;
+  using cycle_scalar = typename Multigrid::scalar_type;  ///< of the correction
 
-  /// \throws InputError, OutOfMemory as HermiteMultigrid
-  HermiteSolver(ExecutionSpace const& space, operator_type const& a, HermiteCycleOptions const& cycle);
+  /// \throws InputError, OutOfMemory as the cycle
+  HermiteSolver(execution_space const& space, operator_type const& a, HermiteCycleOptions const& cycle);
 
   /// Bytes of a solver's vectors on this grid, with x and b, before any is made.
-  static index_t bytes(AdaptiveGrid<ExecutionSpace, Dim> const& grid);
+  static index_t bytes(grid_type const& grid, HermiteCycleOptions const& cycle);
 
   /// \param b  right-hand side; entries whose unknown is fixed are set to zero
   /// \param x  start on entry (zero where fixed), solution on return
   /// \throws InputError for options out of range, conjugate gradients with a cycle that is not symmetric, vectors of
   ///         another grid, or a right-hand side that is zero or not finite
-  HermiteSolveResult solve(ExecutionSpace const& space, dual_type const& b, primal_type const& x,
+  HermiteSolveResult solve(execution_space const& space, dual_type const& b, primal_type const& x,
                            HermiteSolveOptions const& options);
 
   multigrid_type const& multigrid() const { return multigrid_; }
 
  private:
-  void residual(ExecutionSpace const& space, dual_type const& b, primal_type const& x);
-  void condense(ExecutionSpace const& space, dual_type const& dual) const;
-  void prescribe(ExecutionSpace const& space, primal_type const& primal) const;
-  double measure(ExecutionSpace const& space);
-  double iterate(ExecutionSpace const& space, primal_type const& x);
+  void residual(execution_space const& space, dual_type const& b, primal_type const& x);
+  double measure(execution_space const& space);
+  double iterate(execution_space const& space, primal_type const& x);
 
   operator_type const* a_;
   multigrid_type multigrid_;
   dual_type r_, w_;
   primal_type p_;
-  bool condensed_ = false;
-  Kokkos::View<double*, memory_space> edge_;  // zero but for what condense() carries to the next coarser level
-  SumWorkspace<ExecutionSpace> workspace_;
+  SumWorkspace<execution_space> workspace_;
   Kokkos::View<double*, memory_space> scalars_;
   typename Kokkos::View<double*, memory_space>::HostMirror host_scalars_;
-  detail::LaunchGraph<ExecutionSpace> cycle_;
+  detail::LaunchGraph<execution_space> cycle_;
 };
 
 }  // namespace brickwork
