@@ -30,7 +30,8 @@ struct LargestJump {
       for (int side = 0; side < 2; ++side) {
         detail::Neighbour const kind = detail::neighbour_of(grid, cell, d, side, other);
         if (kind != counted || (kind == detail::Neighbour::equal && side == 1)) continue;
-        double const jump = largest_of(detail::whole_face<Dim>(levels, own, cell, d, side, kind, other, theirs), d);
+        auto const part = detail::whole_face<Dim>(levels, own, cell, d, side, kind, other, theirs);
+        double const jump = largest_of(part, d);
         if (!(jump <= largest)) largest = jump < Kokkos::reduction_identity<double>::min() ? jump : infinity();
       }
   }
@@ -38,16 +39,15 @@ struct LargestJump {
  private:
   KOKKOS_FUNCTION static double infinity() { return Kokkos::reduction_identity<double>::min(); }
 
+  /// The traces are subtracted coefficient by coefficient in the finer leaf's basis, so that no rounding of their
+  /// evaluation hides a difference or makes one: a coarser leaf's are those that it prescribes (prescribe_edges()).
   KOKKOS_FUNCTION double largest_of(detail::FacePart<Dim> const& part, int d) const {
     double trace[2][detail::power_of_four(Dim - 1)];
     part.traces(d, order, trace);
-    if (counted == detail::Neighbour::equal) {
-      // One set of coordinates: the traces are subtracted as they are stored, so that no rounding hides a difference
-      // or makes one.
-      for (int i = 0; i < detail::power_of_four(Dim - 1); ++i) {
-        trace[0][i] -= trace[1][i];
-        trace[1][i] = 0;
-      }
+    if (counted == detail::Neighbour::coarser) prescribed(part, d, trace[1]);
+    for (int i = 0; i < detail::power_of_four(Dim - 1); ++i) {
+      trace[0][i] -= trace[1][i];
+      trace[1][i] = 0;
     }
     double largest = 0;
     for (int n = 0; n < detail::power_of_four(Dim - 1); ++n) {
@@ -58,6 +58,27 @@ struct LargestJump {
       if (!(largest == largest)) return largest;
     }
     return largest;
+  }
+
+  /// A coarser leaf's normal derivative in the basis of the finer one's trace.
+  KOKKOS_FUNCTION void prescribed(detail::FacePart<Dim> const& part, int d,
+                                  double (&trace)[detail::power_of_four(Dim - 1)]) const {
+    for (int i = 0; i < detail::power_of_four(Dim - 1); ++i) {
+      Kokkos::Array<int, Dim> orders{};
+      Kokkos::Array<double, Dim> xi{};
+      orders[d] = order;
+      xi[d] = part.xi[1];
+      double scale = 1;
+      for (int n = 0; n < order; ++n) scale *= 0.5;
+      for (int t = 0; t < Dim - 1; ++t) {
+        int const e = detail::tangent<Dim>(d, t);
+        orders[e] = i >> 2 * t & 1;
+        xi[e] = (part.offset[1][t] + (i >> (2 * t + 1) & 1)) * part.scale[1];
+        if (orders[e] == 1) scale *= 0.5;  // derivatives refer to the width of their own level
+      }
+      trace[i] = scale * detail::cell_derivative<Dim>(part.coefficients[1], orders, xi);
+      for (int n = 0; n < order; ++n) trace[i] *= 1 / part.spacing[0];
+    }
   }
 };
 

@@ -2,6 +2,7 @@
 #include "brickwork/operators/hermite_leaf_operator.hpp"
 
 #include "brickwork/core/instantiate.hpp"
+#include "brickwork/operators/hermite_fields.hpp"
 
 namespace brickwork {
 
@@ -127,6 +128,7 @@ void HermiteLeafOperator<ExecutionSpace, Dim>::collect(ExecutionSpace const& spa
       Kokkos::parallel_for("brickwork::HermiteLeafOperator::collect", range(space, level.vertex_count),
                            CollectField<memory_space, Dim>{level, cells.level(l), vertices.level(l)});
   }
+  prescribe_edges<ExecutionSpace, Dim>(space, grid_, vertices);
 }
 
 #define BRICKWORK_INSTANTIATE(Space)            \

@@ -3,6 +3,7 @@
 
 #include "brickwork/core/for_each.hpp"
 #include "brickwork/core/instantiate.hpp"
+#include "brickwork/operators/hermite_fields.hpp"
 
 namespace brickwork {
 
@@ -63,6 +64,11 @@ void HermiteOperator<ExecutionSpace, Dim>::constrain(ExecutionSpace const& space
     if (grid_.level(l).leaf_count > 0)
       for_each("brickwork::HermiteOperator::constrain", space, grid_.level(l).vertex_count,
                ZeroFixed<memory_space, Dim>{grid_.level(l), sites(l).boundary, b.level(l).data()});
+}
+
+template <class ExecutionSpace, int Dim>
+void HermiteOperator<ExecutionSpace, Dim>::prescribe(ExecutionSpace const& space, primal_type const& x) const {
+  prescribe_edges<ExecutionSpace, Dim>(space, grid_, x);
 }
 
 #define BRICKWORK_INSTANTIATE(Space)        \

@@ -3,7 +3,6 @@
 
 #include "brickwork/core/for_each.hpp"
 #include "brickwork/core/instantiate.hpp"
-#include "brickwork/operators/hermite_fields.hpp"
 #include "brickwork/solvers/detail/chebyshev.hpp"
 
 namespace brickwork {
@@ -102,7 +101,7 @@ void HermiteMultigrid<ExecutionSpace, Scalar, Dim>::condense(ExecutionSpace cons
 template <class ExecutionSpace, class Scalar, int Dim>
 void HermiteMultigrid<ExecutionSpace, Scalar, Dim>::prescribe(ExecutionSpace const& space,
                                                               primal_type const& primal) const {
-  if (condensed_) prescribe_edges<ExecutionSpace, Dim>(space, a_->grid(), primal);
+  if (condensed_) a_->prescribe(space, primal);
 }
 
 template <class ExecutionSpace, class Scalar, int Dim>

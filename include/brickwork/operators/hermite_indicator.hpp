@@ -26,7 +26,7 @@ namespace brickwork {
 /// a cubic from 0. Values in units of u, slopes (normal derivatives) in those of u per length.
 struct HermiteJumps {
   double matching_value = 0, matching_slope = 0;  ///< between leaves of one size: 0 by storage
-  double edge_value = 0, edge_slope = 0;  ///< between sizes: rounding, where prescribe_edges() or a solver wrote
+  double edge_value = 0, edge_slope = 0;          ///< between sizes: 0 where prescribe_edges() or a solver wrote
 };
 
 /// Waits for `space`. A jump that is not finite counts as the largest double.

@@ -37,6 +37,9 @@ class HermiteLeafOperator {
   /// Sets what is not of a leaf to zero. Entries of fixed unknowns may stay: no correction meets them.
   void constrain(ExecutionSpace const& space, dual_type const& b) const;
 
+  /// Nothing: copies of an unknown differ by rounding at most, and collect() prescribes what coarser leaves do.
+  void prescribe(ExecutionSpace const&, primal_type const&) const {}
+
   /// From vertex-wise storage: the same functional. Each entry goes to the first leaf around its vertex.
   /// \throws InputError for vectors of another grid
   void distribute(ExecutionSpace const& space, HermiteDual<double, memory_space, Dim> const& vertices,
@@ -44,8 +47,8 @@ class HermiteLeafOperator {
   /// From vertex-wise storage: the same field, a copy of each unknown per cell.
   void distribute(ExecutionSpace const& space, HermitePrimal<double, memory_space, Dim> const& vertices,
                   primal_type const& cells) const;
-  /// To vertex-wise storage: of each unknown the copy in the first leaf around its vertex; vertices without leaves are
-  /// left alone.
+  /// To vertex-wise storage: of each unknown the copy in the first leaf around its vertex, or what a coarser leaf
+  /// prescribes; vertices without leaves are left alone.
   void collect(ExecutionSpace const& space, primal_type const& cells,
                HermitePrimal<double, memory_space, Dim> const& vertices) const;
 

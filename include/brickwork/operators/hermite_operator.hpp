@@ -36,6 +36,9 @@ class HermiteOperator {
   /// leaf.
   void constrain(ExecutionSpace const& space, dual_type const& b) const;
 
+  /// Makes a field C1 to the last bit: every unknown at a refinement edge is what the coarser leaf prescribes.
+  void prescribe(ExecutionSpace const& space, primal_type const& x) const;
+
  private:
   grid_type grid_;
   HermiteForm form_;

@@ -72,7 +72,7 @@ class HermiteSolver {
   static index_t bytes(grid_type const& grid, HermiteCycleOptions const& cycle);
 
   /// \param b  right-hand side; entries whose unknown is fixed are set to zero
-  /// \param x  start on entry (zero where fixed), solution on return
+  /// \param x  start on entry (zero where fixed), solution on return, C1 to the last bit (HermiteOperator::prescribe)
   /// \throws InputError for options out of range, conjugate gradients with a cycle that is not symmetric, vectors of
   ///         another grid, or a right-hand side that is zero or not finite
   HermiteSolveResult solve(execution_space const& space, dual_type const& b, primal_type const& x,
