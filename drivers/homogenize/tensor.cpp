@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <csignal>
+#include <optional>
 
 #include "brickwork/core/check.hpp"
 #include "brickwork/design/homogenized_tensor.hpp"
@@ -84,11 +85,13 @@ int run_tensor(TensorConfig config, VoxelImage image, bool force) {
 
   // Memory, before anything else is allocated.
   SolverSettings const& solver_settings = problem.cell.solver;
-  Hex8Matrix const stiffness =
-      hex8_stiffness(elasticity_matrix(IsotropicMaterial{1.0, problem.cell.poisson}), grid.spacing());
+  IsotropicSplit const split{reference_poisson(problem)};
+  Hex8Matrix const stiffness = hex8_stiffness(split.first_matrix(), grid.spacing());
+  std::optional<Hex8Matrix> second;
+  if (has_several_ratios(problem)) second = hex8_stiffness(split.second_matrix(), grid.spacing());
   StrainPlan const plan = full_strain_plan();
   using Solver = HomogenizationSolver<Space>;
-  index_t const bytes = Solver::bytes(grid, stiffness, plan, solver_settings, problem.cell.storage);
+  index_t const bytes = Solver::bytes(grid, stiffness, plan, solver_settings, problem.cell.storage, second.has_value());
   MemoryState const memory = memory_state();
   require_memory(cells, bytes, memory, " or solver.storage = \"int16\"");
 
@@ -98,23 +101,35 @@ int run_tensor(TensorConfig config, VoxelImage image, bool force) {
   std::vector<float> const shown =
       files.vti || files.vtkhdf || files.npy || files.stl ? image.values : std::vector<float>();
   std::vector<float>& moduli = image.values;
+  ImageContent content;
   std::string const source = config.image.file.empty() ? config.image.surface : config.image.file;
   try {
-    summary.volume = image_moduli(problem, cells, moduli);
+    content = image_moduli(problem, cells, moduli);
   } catch (InputError const& error) {
     throw InputError("'" + source + "': " + error.what());
   }
-  summary.young = problem.materials.empty() ? problem.young : 0;
-  progress.header({{"brickwork-homogenize", BRICKWORK_VERSION},
-                   {"cell", problem.name + ", from " + source},
-                   {"grid", triple(cells) + " cells, " + std::to_string(grid.cell_count()) + " in all"},
-                   {"unknowns", std::to_string(grid.dof_count()) + ", six strains"},
-                   {"memory", describe_bytes(bytes, grid.cell_count()) + ", of " +
-                                  format_bytes(double(memory.available)) + " free"},
-                   {"backend", std::string(Space::name()) + ", Kokkos " + BRICKWORK_KOKKOS_VERSION},
-                   {"device", memory.device},
-                   {"output", config.output.directory}});
-  Solver solver(space, grid, stiffness, plan, solver_settings, problem.cell.storage, problem.cell.translations);
+  summary.volume = content.volume;
+  summary.young = problem.young;
+  for (std::size_t i = 0; i < problem.materials.size(); ++i) {
+    LabelMaterial const& material = problem.materials[i];
+    summary.phases.push_back({material.young, material.poisson, content.shares[i]});
+  }
+  Settings header{
+      {"brickwork-homogenize", BRICKWORK_VERSION},
+      {"cell", problem.name + ", from " + source},
+      {"grid", triple(cells) + " cells, " + std::to_string(grid.cell_count()) + " in all"},
+      {"unknowns", std::to_string(grid.dof_count()) + ", six strains"},
+      {"memory", describe_bytes(bytes, grid.cell_count()) + ", of " + format_bytes(double(memory.available)) + " free"},
+      {"backend", std::string(Space::name()) + ", Kokkos " + BRICKWORK_KOKKOS_VERSION},
+      {"device", memory.device},
+      {"output", config.output.directory}};
+  if (second) {
+    char text[80];
+    std::snprintf(text, sizeof text, "several Poisson's ratios, preconditioned with %.4g", split.reference);
+    header.insert(header.begin() + 4, {"materials", text});
+  }
+  progress.header(header);
+  Solver solver(space, grid, stiffness, plan, solver_settings, problem.cell.storage, problem.cell.translations, second);
   // Everything that can be refused has been: from here on the output directory may be touched.
   RunDirectory directory(config.output.directory, force);
   directory.write_config(to_toml(config));
@@ -126,9 +141,12 @@ int run_tensor(TensorConfig config, VoxelImage image, bool force) {
 
   // Solve. Nothing is lost by a Ctrl-C here, so it ends the program at once.
   std::signal(SIGINT, SIG_DFL);
-  Kokkos::deep_copy(
-      space, solver.moduli(),
-      Kokkos::View<float const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(moduli.data(), moduli.size()));
+  using HostField = Kokkos::View<float const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
+  Kokkos::deep_copy(space, solver.moduli(), HostField(moduli.data(), moduli.size()));
+  if (second) {
+    std::vector<float> const& values = content.second_moduli;
+    Kokkos::deep_copy(space, solver.second_moduli(), HostField(values.data(), values.size()));
+  }
   solver.moduli_changed();
   auto const solve_start = std::chrono::steady_clock::now();
   HomogenizationReport const report =

@@ -8,6 +8,7 @@
 
 #include "brickwork/core/check.hpp"
 #include "brickwork/design/cell_kinds.hpp"
+#include "brickwork/fem/material.hpp"
 #include "problem_checks.hpp"
 
 namespace brickwork {
@@ -273,6 +274,13 @@ std::vector<std::string> validate(TensorProblem const& problem) {
     std::string const subject = concatenate("material ", i + 1);
     BRICKWORK_REQUIRE(std::isfinite(material.young) && material.young >= 0, subject, ": young ", material.young,
                       " must be at least 0 (0 is void) and finite");
+    double const nu = material.poisson;
+    BRICKWORK_REQUIRE(std::isfinite(nu) && nu > -1 && nu < 0.5, subject, ": poisson ", nu, " must lie in (-1, 0.5)");
+    if (material.young > 0 && nu >= 0.49) {
+      warnings.push_back(concatenate(subject, ": poisson ", nu,
+                                     ": trilinear elements lock volumetrically this near to 0.5; the cell appears too "
+                                     "stiff"));
+    }
     // Images hold FP32.
     BRICKWORK_REQUIRE(std::abs(material.label) <= (1 << 24), subject, ": label ", material.label,
                       " must lie in [-16777216, 16777216]");
@@ -296,7 +304,21 @@ double modulus_unit(TensorProblem const& problem) {
   return unit;
 }
 
-double image_moduli(TensorProblem const& problem, Index3 const& cells, std::vector<float>& values) {
+double reference_poisson(TensorProblem const& problem) {
+  double poisson = problem.cell.poisson, largest = 0;
+  for (LabelMaterial const& material : problem.materials) {
+    if (material.young > largest) largest = material.young, poisson = material.poisson;
+  }
+  return poisson;
+}
+
+bool has_several_ratios(TensorProblem const& problem) {
+  double const reference = reference_poisson(problem);
+  return std::any_of(problem.materials.begin(), problem.materials.end(),
+                     [&](LabelMaterial const& m) { return m.young > 0 && m.poisson != reference; });
+}
+
+ImageContent image_moduli(TensorProblem const& problem, Index3 const& cells, std::vector<float>& values) {
   check_cells(cells);
   BRICKWORK_REQUIRE(static_cast<index_t>(values.size()) == cells[0] * cells[1] * cells[2], "image: ", values.size(),
                     " values for ", triple(cells), " cells");
@@ -317,15 +339,29 @@ double image_moduli(TensorProblem const& problem, Index3 const& cells, std::vect
     BRICKWORK_REQUIRE(largest > 0, "image: the cell is empty",
                       problem.threshold ? concatenate(": no density reaches material.threshold = ", *problem.threshold)
                                         : std::string(": every density is 0"));
-    return sum / static_cast<double>(values.size());
+    return {sum / static_cast<double>(values.size()), {}, {}};
   }
   double const unit = modulus_unit(problem);
-  std::map<float, float> moduli;
-  for (LabelMaterial const& m : problem.materials) {
-    moduli[static_cast<float>(m.label)] = static_cast<float>(std::max(m.young / unit, floor));
-  }
+  IsotropicSplit const split{reference_poisson(problem)};
+  bool const several = has_several_ratios(problem);
+  struct Moduli {
+    std::size_t material;
+    float first, second;
+  };
+  std::map<float, Moduli> moduli;
   std::vector<std::string> known;
-  for (LabelMaterial const& m : problem.materials) known.push_back(std::to_string(m.label));
+  for (std::size_t i = 0; i < problem.materials.size(); ++i) {
+    LabelMaterial const& m = problem.materials[i];
+    bool const is_void = m.young / unit <= floor;
+    IsotropicMaterial const material{m.young / unit, m.poisson};
+    double const first = is_void ? floor : (several ? split.first(material) : material.young);
+    double const second = is_void || !several ? 0.0 : split.second(material);
+    moduli[static_cast<float>(m.label)] = {i, static_cast<float>(first), static_cast<float>(second)};
+    known.push_back(std::to_string(m.label));
+  }
+  ImageContent content;
+  if (several) content.second_moduli.reserve(values.size());
+  std::vector<index_t> counts(problem.materials.size(), 0);
   auto found = moduli.end();
   for (std::size_t e = 0; e < values.size(); ++e) {
     // Neighbours mostly have the same label.
@@ -334,11 +370,18 @@ double image_moduli(TensorProblem const& problem, Index3 const& cells, std::vect
     }
     BRICKWORK_REQUIRE(found != moduli.end(), "image: ", cell_name(cells, e), " has the label ", values[e],
                       ", which has no material; [[material]] knows ", join(known));
-    values[e] = found->second;
-    if (found->second > static_cast<float>(floor)) sum += 1;
+    Moduli const& of_cell = found->second;
+    values[e] = of_cell.first;
+    if (several) content.second_moduli.push_back(of_cell.second);
+    ++counts[of_cell.material];
+  }
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    content.shares.push_back(static_cast<double>(counts[i]) / static_cast<double>(values.size()));
+    if (problem.materials[i].young / unit > floor) sum += static_cast<double>(counts[i]);
   }
   BRICKWORK_REQUIRE(sum > 0, "image: the cell is empty: all of its labels are void");
-  return sum / static_cast<double>(values.size());
+  content.volume = sum / static_cast<double>(values.size());
+  return content;
 }
 
 Vec3 cubic_lengths(Index3 const& cells) {

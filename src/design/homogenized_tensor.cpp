@@ -36,6 +36,13 @@ index_t component_bytes(FieldStorage storage) {
 
 }  // namespace
 
+/// The second element matrix, where there is one, and its moduli.
+template <class ExecutionSpace>
+struct HomogenizationSolver<ExecutionSpace>::Second {
+  std::optional<Hex8Matrix> const& stiffness;
+  moduli_type const& moduli;
+};
+
 /// What solves K u = f for one strain.
 template <class ExecutionSpace>
 class HomogenizationSolver<ExecutionSpace>::Method {
@@ -51,7 +58,7 @@ template <class ExecutionSpace>
 class HomogenizationSolver<ExecutionSpace>::Multigrid final : public Method {
  public:
   Multigrid(ExecutionSpace const& space, BoxGrid const& grid, Hex8Matrix const& stiffness, moduli_type const& moduli,
-            NodeMask<memory_space> const& pinned, MultigridSettings const& settings)
+            Second const& second, NodeMask<memory_space> const& pinned, MultigridSettings const& settings)
       : outer_(space, grid, stiffness, ElasticityKernel::parity),
         inner_(space, grid, stiffness, ElasticityKernel::parity),
         cg_(space, grid),
@@ -63,6 +70,7 @@ class HomogenizationSolver<ExecutionSpace>::Multigrid final : public Method {
     } else {
       cg_.set_free_modes(translations());
     }
+    if (second.stiffness) cg_.add_stiffness(space, *second.stiffness, second.moduli, pinned);
     multigrid_ = std::make_unique<ElasticityMultigrid<ExecutionSpace>>(space, inner_, settings, cg_.temporary());
   }
   void update(ExecutionSpace const& space) override { multigrid_->update(space); }
@@ -94,10 +102,12 @@ class HomogenizationSolver<ExecutionSpace>::Jacobi final : public Method {
   static constexpr bool same = std::is_same_v<Outer, Inner>;
   using outer_vector = NodalVector<Outer, memory_space>;
   using outer_moduli = CellField<Outer, memory_space>;
+  using outer_added = AddedStiffness<ExecutionSpace, Outer>;
+  using inner_added = AddedStiffness<ExecutionSpace, Inner>;
 
  public:
   Jacobi(ExecutionSpace const& space, BoxGrid const& grid, Hex8Matrix const& stiffness, moduli_type const& moduli,
-         NodeMask<memory_space> const& pinned, StateKernels const& kernels)
+         Second const& second, NodeMask<memory_space> const& pinned, StateKernels const& kernels)
       : grid_(grid),
         moduli_(moduli),
         outer_(space, grid, stiffness, kernels.outer),
@@ -122,10 +132,14 @@ class HomogenizationSolver<ExecutionSpace>::Jacobi final : public Method {
     } else {
       cg_.set_free_modes(translations());
     }
+    if (second.stiffness) add_stiffness(space, second, pinned);
   }
 
   void update(ExecutionSpace const& space) override {
-    if constexpr (!std::is_same_v<Outer, float>) Kokkos::deep_copy(space, outer_moduli_, moduli_);
+    if constexpr (!std::is_same_v<Outer, float>) {
+      Kokkos::deep_copy(space, outer_moduli_, moduli_);
+      if (second_stiffness_) Kokkos::deep_copy(space, outer_second_moduli_, second_moduli_);
+    }
     outer_.update(space);
     if constexpr (!same) inner_.update(space);
     cg_.operator_changed();
@@ -134,13 +148,20 @@ class HomogenizationSolver<ExecutionSpace>::Jacobi final : public Method {
   SolveResult solve(ExecutionSpace const& space, Vector6 const& strain, vector_type const& u,
                     SolveOptions const& options) override {
     detail::StrainForce const force(moduli_.data(), grid_, outer_.stiffness(), strain);
-    for_each("brickwork::HomogenizationSolver::load", space, grid_.node_count(),
-             detail::StrainForceStore<Outer>{force, f_.data(), static_cast<index_t>(f_.stride(1)), false});
+    bool loaded = false;
+    if (second_stiffness_) {
+      detail::StrainForcePair const pair{force, {second_moduli_.data(), grid_, *second_stiffness_, strain}};
+      store_load(space, pair);
+      loaded = has_load(space, pair);
+    } else {
+      store_load(space, force);
+      loaded = has_load(space, force);
+    }
     for_each("brickwork::HomogenizationSolver::pinned", space,
              static_cast<index_t>(outer_.constrained_nodes().extent(0)),
              detail::ClearConstrained<Outer>{outer_.constrained_nodes().data(), outer_.constraints().data(), f_.data(),
                                              static_cast<index_t>(f_.stride(1))});
-    if (!has_load(space, force)) {
+    if (!loaded) {
       Kokkos::deep_copy(space, u, 0.0);
       return {};
     }
@@ -157,18 +178,47 @@ class HomogenizationSolver<ExecutionSpace>::Jacobi final : public Method {
   }
   Kokkos::View<float*, memory_space> scratch() const override { return scratch_; }
 
-  static index_t bytes(BoxGrid const& grid) {
+  static index_t bytes(BoxGrid const& grid, bool has_second) {
     index_t const outer = sizeof(Outer);
     index_t const per_node = 3 * outer + (std::is_same_v<Outer, float> ? 12 : 0);
-    index_t const per_cell = 4 * scratch_floats + (std::is_same_v<Outer, float> ? 0 : outer);
+    index_t const per_cell = 4 * scratch_floats + (std::is_same_v<Outer, float> ? 0 : (has_second ? 2 * outer : outer));
     return per_node * grid.node_count() + per_cell * grid.cell_count() +
            ConjugateGradient<ExecutionSpace, Outer, Inner>::bytes(grid);
   }
 
  private:
-  bool has_load(ExecutionSpace const& space, detail::StrainForce const& force) {
-    sum_each<2>("brickwork::HomogenizationSolver::load_norm", space, grid_.node_count(), detail::StrainForceNorm{force},
-                workspace_, StoreSums<2>{sums_.data()});
+  void add_stiffness(ExecutionSpace const& space, Second const& second, NodeMask<memory_space> const& pinned) {
+    second_stiffness_ = second.stiffness;
+    second_moduli_ = second.moduli;
+    auto const outer = std::make_shared<outer_added>(space, grid_, *second_stiffness_);
+    if constexpr (std::is_same_v<Outer, float>) {
+      outer->set_moduli(second_moduli_);
+    } else {
+      outer_second_moduli_ =
+          allocate<outer_moduli>(space, "brickwork::HomogenizationSolver::second_moduli", grid_.cell_count());
+      outer->set_moduli(outer_second_moduli_);
+    }
+    if (pinned.extent(0) > 0) outer->set_constraints(space, pinned);
+    if constexpr (same) {
+      cg_.add_stiffness(outer, outer);
+    } else {
+      auto const inner = std::make_shared<inner_added>(space, grid_, *second_stiffness_);
+      inner->set_moduli(second_moduli_);
+      if (pinned.extent(0) > 0) inner->set_constraints(space, pinned);
+      cg_.add_stiffness(outer, inner);
+    }
+  }
+
+  template <class Force>
+  void store_load(ExecutionSpace const& space, Force const& force) {
+    for_each("brickwork::HomogenizationSolver::load", space, grid_.node_count(),
+             detail::StrainForceStore<Outer, Force>{force, f_.data(), static_cast<index_t>(f_.stride(1)), false});
+  }
+
+  template <class Force>
+  bool has_load(ExecutionSpace const& space, Force const& force) {
+    sum_each<2>("brickwork::HomogenizationSolver::load_norm", space, grid_.node_count(),
+                detail::StrainForceNorm<Force>{force}, workspace_, StoreSums<2>{sums_.data()});
     auto const host = Kokkos::create_mirror_view(sums_);
     Kokkos::deep_copy(space, host, sums_);
     fence(space, "brickwork::HomogenizationSolver::load_norm");
@@ -176,11 +226,12 @@ class HomogenizationSolver<ExecutionSpace>::Jacobi final : public Method {
   }
 
   BoxGrid grid_;
-  moduli_type moduli_;
+  moduli_type moduli_, second_moduli_;
+  std::optional<Hex8Matrix> second_stiffness_;
   ElasticityOperator<ExecutionSpace, Outer> outer_;
   ElasticityOperator<ExecutionSpace, Inner> inner_;  // not used where the precisions agree
   ConjugateGradient<ExecutionSpace, Outer, Inner> cg_;
-  outer_moduli outer_moduli_;
+  outer_moduli outer_moduli_, outer_second_moduli_;
   outer_vector f_, u_;
   Kokkos::View<float*, memory_space> scratch_;
   SumWorkspace<ExecutionSpace> workspace_;
@@ -191,17 +242,20 @@ template <class ExecutionSpace>
 HomogenizationSolver<ExecutionSpace>::HomogenizationSolver(ExecutionSpace const& space, BoxGrid const& grid,
                                                            Hex8Matrix const& stiffness, StrainPlan const& plan,
                                                            SolverSettings const& settings, FieldStorage storage,
-                                                           Translations translations)
+                                                           Translations translations,
+                                                           std::optional<Hex8Matrix> const& second)
     : grid_(grid),
       stiffness_(stiffness),
       plan_(plan),
       method_(state_method(stiffness, settings)),
       storage_(resolved(storage, plan)),
+      second_(second),
       workspace_(space) {
   for (std::size_t axis = 0; axis < 3; ++axis)
     BRICKWORK_REQUIRE(grid.periodic()[axis], "HomogenizationSolver: the grid is not periodic along ",
                       static_cast<char>('x' + axis), "; a cell repeats along every axis");
-  BRICKWORK_REQUIRE(has_parity_form(stiffness), "HomogenizationSolver: the element matrix has no parity form");
+  BRICKWORK_REQUIRE(has_parity_form(stiffness) && (!second || has_parity_form(*second)),
+                    "HomogenizationSolver: the element matrix has no parity form");
   BRICKWORK_REQUIRE(!plan.strains.empty(), "HomogenizationSolver: the plan has no strain to solve for");
   if (plan.cubic && !plan.single) {
     Index3 const n = grid.cells();
@@ -210,24 +264,29 @@ HomogenizationSolver<ExecutionSpace>::HomogenizationSolver(ExecutionSpace const&
   }
   moduli_ = allocate<moduli_type>(space, "brickwork::HomogenizationSolver::moduli", grid.cell_count());
   Kokkos::deep_copy(space, moduli_, 1.0f);
+  if (second_) {
+    second_moduli_ = allocate<moduli_type>(space, "brickwork::HomogenizationSolver::second_moduli", grid.cell_count());
+    Kokkos::deep_copy(space, second_moduli_, 0.0f);
+  }
   NodeMask<memory_space> pinned;
   if (translations == Translations::pin) {
     pinned = allocate<NodeMask<memory_space>>(space, "brickwork::HomogenizationSolver::pinned", grid.node_count());
     Kokkos::deep_copy(space, Kokkos::subview(pinned, 0), std::uint8_t(7));
   }
+  Second const parts{second_, second_moduli_};
   if (method_ == SolverMethod::multigrid) {
-    solver_ = std::make_unique<Multigrid>(space, grid, stiffness, moduli_, pinned, multigrid_settings(settings));
+    solver_ = std::make_unique<Multigrid>(space, grid, stiffness, moduli_, parts, pinned, multigrid_settings(settings));
   } else {
     StateKernels const kernels = state_kernels(stiffness, settings);
     switch (settings.precision) {
       case Precision::fp64:
-        solver_ = std::make_unique<Jacobi<double, double>>(space, grid, stiffness, moduli_, pinned, kernels);
+        solver_ = std::make_unique<Jacobi<double, double>>(space, grid, stiffness, moduli_, parts, pinned, kernels);
         break;
       case Precision::fp32:
-        solver_ = std::make_unique<Jacobi<float, float>>(space, grid, stiffness, moduli_, pinned, kernels);
+        solver_ = std::make_unique<Jacobi<float, float>>(space, grid, stiffness, moduli_, parts, pinned, kernels);
         break;
       case Precision::mixed:
-        solver_ = std::make_unique<Jacobi<double, float>>(space, grid, stiffness, moduli_, pinned, kernels);
+        solver_ = std::make_unique<Jacobi<double, float>>(space, grid, stiffness, moduli_, parts, pinned, kernels);
         break;
     }
   }
@@ -249,23 +308,23 @@ HomogenizationSolver<ExecutionSpace>::~HomogenizationSolver() = default;
 template <class ExecutionSpace>
 index_t HomogenizationSolver<ExecutionSpace>::bytes(BoxGrid const& grid, Hex8Matrix const& stiffness,
                                                     StrainPlan const& plan, SolverSettings const& settings,
-                                                    FieldStorage storage) {
+                                                    FieldStorage storage, bool has_second) {
   FieldStorage const kept = resolved(storage, plan);
   auto const strains = static_cast<index_t>(plan.strains.size());
-  index_t total = 4 * grid.cell_count() + strains * 3 * component_bytes(kept) * grid.node_count();
+  index_t total = (has_second ? 8 : 4) * grid.cell_count() + strains * 3 * component_bytes(kept) * grid.node_count();
   if (kept != FieldStorage::fp64) total += 24 * grid.node_count();
   if (state_method(stiffness, settings) == SolverMethod::multigrid)
     return total + Multigrid::bytes(grid, multigrid_settings(settings));
   total += state_kernel_bytes(grid, settings, state_kernels(stiffness, settings));
   switch (settings.precision) {
     case Precision::fp64:
-      return total + Jacobi<double, double>::bytes(grid);
+      return total + Jacobi<double, double>::bytes(grid, has_second);
     case Precision::fp32:
-      return total + Jacobi<float, float>::bytes(grid);
+      return total + Jacobi<float, float>::bytes(grid, has_second);
     case Precision::mixed:
       break;
   }
-  return total + Jacobi<double, float>::bytes(grid);
+  return total + Jacobi<double, float>::bytes(grid, has_second);
 }
 
 namespace {
@@ -362,10 +421,19 @@ detail::StrainFields HomogenizationSolver<ExecutionSpace>::fields() const {
 template <class ExecutionSpace>
 std::vector<double> HomogenizationSolver<ExecutionSpace>::energies(ExecutionSpace const& space, int t,
                                                                    std::vector<int> const& list) {
-  detail::PairEnergies kernel{fields(), moduli_.data(), t, static_cast<int>(list.size()), {}};
-  std::copy(list.begin(), list.end(), kernel.list);
-  sum_each<6>("brickwork::HomogenizationSolver::tensor", space, grid_.cell_count(), kernel, workspace_,
-              StoreSums<6>{sums_.data()});
+  auto const sum = [&](auto kernel) {
+    std::copy(list.begin(), list.end(), kernel.list);
+    sum_each<6>("brickwork::HomogenizationSolver::tensor", space, grid_.cell_count(), kernel, workspace_,
+                StoreSums<6>{sums_.data()});
+  };
+  auto const count = static_cast<int>(list.size());
+  if (second_) {
+    detail::SecondStiffness second{second_moduli_.data(), {}};
+    detail::copy_blocks(parity_blocks(*second_), second.parity);
+    sum(detail::PairEnergies<detail::SecondStiffness>{fields(), moduli_.data(), t, count, {}, second});
+  } else {
+    sum(detail::PairEnergies<detail::OneStiffness>{fields(), moduli_.data(), t, count, {}, {}});
+  }
   auto const host = Kokkos::create_mirror_view(sums_);
   Kokkos::deep_copy(space, host, sums_);
   fence(space, "brickwork::HomogenizationSolver::tensor");
@@ -463,17 +531,26 @@ Kokkos::View<float*, typename ExecutionSpace::memory_space> HomogenizationSolver
 
 namespace {
 
+/// Counts what is no modulus, and no Poisson's ratio where there is material.
 struct CheckModuli {
-  double const* moduli;
+  double const *moduli, *poisson;  // null: one ratio, checked
   KOKKOS_FUNCTION void operator()(index_t cell, double* sums) const {
     double const modulus = moduli[cell];
-    bool const right = modulus >= 0 && modulus < 1e300;
-    sums[0] += right ? 0 : 1;
+    if (!(modulus >= 0 && modulus < 1e300)) sums[0] += 1;
+    if (poisson != nullptr && modulus > 0 && !(poisson[cell] > -1 && poisson[cell] < 0.5)) sums[1] += 1;
   }
 };
 struct LargestModulus {
   double const* moduli;
   KOKKOS_FUNCTION void operator()(index_t cell, double& largest) const { largest = math::max(largest, moduli[cell]); }
+};
+/// The largest Poisson's ratio of the cells of the largest modulus.
+struct StiffestRatio {
+  double const *moduli, *poisson;
+  double unit;
+  KOKKOS_FUNCTION void operator()(index_t cell, double& largest) const {
+    if (moduli[cell] == unit) largest = math::max(largest, poisson[cell]);
+  }
 };
 struct ScaleModuli {
   double const* from;
@@ -483,35 +560,30 @@ struct ScaleModuli {
     to[cell] = static_cast<float>(math::max(from[cell] / unit, 1e-9));
   }
 };
+/// IsotropicSplit per cell; void has the reference ratio.
+struct SplitModuli {
+  double const *moduli, *poisson;
+  double unit, reference;
+  float *to, *to_second;
+  KOKKOS_FUNCTION void operator()(index_t cell) const {
+    double const young = moduli[cell] / unit;
+    bool const is_void = young <= 1e-9;
+    double const nu = poisson[cell];
+    double const shear = young * ((1 + reference) / (1 + nu)), bulk = young * ((1 - 2 * reference) / (1 - 2 * nu));
+    constexpr double weight = IsotropicSplit::bulk_weight;
+    to[cell] = is_void ? 1e-9f : static_cast<float>((1 - weight) * shear + weight * bulk);
+    to_second[cell] = is_void ? 0.0f : static_cast<float>(bulk - shear);
+  }
+};
 
-}  // namespace
-
-template <class ExecutionSpace>
-Tensor6 homogenized_tensor(ExecutionSpace const& space, BoxGrid const& grid,
-                           CellField<double const, typename ExecutionSpace::memory_space> const& moduli, double poisson,
-                           SolverSettings const& settings, HomogenizationReport* report) {
-  index_t const cells = grid.cell_count();
-  BRICKWORK_REQUIRE(static_cast<index_t>(moduli.extent(0)) == cells, "homogenized_tensor: ", moduli.extent(0),
-                    " moduli; the grid has ", cells, " cells");
-  SumWorkspace<ExecutionSpace> const workspace(space);
-  auto const wrong =
-      allocate<Kokkos::View<double*, typename ExecutionSpace::memory_space>>(space, "brickwork::homogenized_tensor", 1);
-  sum_each<1>("brickwork::homogenized_tensor::check", space, cells, CheckModuli{moduli.data()}, workspace,
-              StoreSums<1>{wrong.data()});
-  auto const host = Kokkos::create_mirror_view(wrong);
-  Kokkos::deep_copy(space, host, wrong);
-  double unit = 0;
-  Kokkos::parallel_reduce("brickwork::homogenized_tensor::largest", range(space, cells), LargestModulus{moduli.data()},
-                          Kokkos::Max<double>(unit));
-  fence(space, "brickwork::homogenized_tensor::check");
-  BRICKWORK_REQUIRE(host(0) == 0, "homogenized_tensor: ", host(0),
-                    " moduli are negative or not finite; they must lie in [0, 1e300)");
-  BRICKWORK_REQUIRE(unit > 0, "homogenized_tensor: the cell is empty: all moduli are zero");
-  HomogenizationSolver<ExecutionSpace> solver(
-      space, grid, hex8_stiffness(elasticity_matrix(IsotropicMaterial{1.0, poisson}), grid.spacing()),
-      full_strain_plan(), settings);
-  for_each("brickwork::homogenized_tensor::scale", space, cells,
-           ScaleModuli{moduli.data(), unit, solver.moduli().data()});
+// \param fill writes the moduli of the solver
+template <class ExecutionSpace, class Fill>
+Tensor6 tensor_of(ExecutionSpace const& space, BoxGrid const& grid, Hex8Matrix const& stiffness,
+                  std::optional<Hex8Matrix> const& second, double unit, SolverSettings const& settings,
+                  HomogenizationReport* report, Fill const& fill) {
+  HomogenizationSolver<ExecutionSpace> solver(space, grid, stiffness, full_strain_plan(), settings,
+                                              FieldStorage::automatic, Translations::project, second);
+  fill(solver);
   solver.moduli_changed();
   HomogenizationReport const solved = solver.solve(space, {settings.tolerance, settings.max_iterations});
   if (report) *report = solved;
@@ -524,6 +596,69 @@ Tensor6 homogenized_tensor(ExecutionSpace const& space, BoxGrid const& grid,
   return c;
 }
 
+// The largest modulus of a field that can be meant.
+template <class ExecutionSpace>
+double checked_unit(ExecutionSpace const& space, BoxGrid const& grid,
+                    CellField<double const, typename ExecutionSpace::memory_space> const& moduli,
+                    double const* poisson) {
+  index_t const cells = grid.cell_count();
+  BRICKWORK_REQUIRE(static_cast<index_t>(moduli.extent(0)) == cells, "homogenized_tensor: ", moduli.extent(0),
+                    " moduli; the grid has ", cells, " cells");
+  SumWorkspace<ExecutionSpace> const workspace(space);
+  auto const wrong =
+      allocate<Kokkos::View<double*, typename ExecutionSpace::memory_space>>(space, "brickwork::homogenized_tensor", 2);
+  sum_each<2>("brickwork::homogenized_tensor::check", space, cells, CheckModuli{moduli.data(), poisson}, workspace,
+              StoreSums<2>{wrong.data()});
+  auto const host = Kokkos::create_mirror_view(wrong);
+  Kokkos::deep_copy(space, host, wrong);
+  double unit = 0;
+  Kokkos::parallel_reduce("brickwork::homogenized_tensor::largest", range(space, cells), LargestModulus{moduli.data()},
+                          Kokkos::Max<double>(unit));
+  fence(space, "brickwork::homogenized_tensor::check");
+  BRICKWORK_REQUIRE(host(0) == 0, "homogenized_tensor: ", host(0),
+                    " moduli are negative or not finite; they must lie in [0, 1e300)");
+  BRICKWORK_REQUIRE(host(1) == 0, "homogenized_tensor: ", host(1),
+                    " Poisson's ratios of cells with material are out of range; they must lie in (-1, 0.5)");
+  BRICKWORK_REQUIRE(unit > 0, "homogenized_tensor: the cell is empty: all moduli are zero");
+  return unit;
+}
+
+}  // namespace
+
+template <class ExecutionSpace>
+Tensor6 homogenized_tensor(ExecutionSpace const& space, BoxGrid const& grid,
+                           CellField<double const, typename ExecutionSpace::memory_space> const& moduli, double poisson,
+                           SolverSettings const& settings, HomogenizationReport* report) {
+  double const unit = checked_unit(space, grid, moduli, nullptr);
+  return tensor_of(space, grid, hex8_stiffness(elasticity_matrix(IsotropicMaterial{1.0, poisson}), grid.spacing()), {},
+                   unit, settings, report, [&](HomogenizationSolver<ExecutionSpace> const& solver) {
+                     for_each("brickwork::homogenized_tensor::scale", space, grid.cell_count(),
+                              ScaleModuli{moduli.data(), unit, solver.moduli().data()});
+                   });
+}
+
+template <class ExecutionSpace>
+Tensor6 homogenized_tensor(ExecutionSpace const& space, BoxGrid const& grid,
+                           CellField<double const, typename ExecutionSpace::memory_space> const& moduli,
+                           CellField<double const, typename ExecutionSpace::memory_space> const& poisson,
+                           SolverSettings const& settings, HomogenizationReport* report) {
+  index_t const cells = grid.cell_count();
+  BRICKWORK_REQUIRE(static_cast<index_t>(poisson.extent(0)) == cells, "homogenized_tensor: ", poisson.extent(0),
+                    " Poisson's ratios; the grid has ", cells, " cells");
+  double const unit = checked_unit(space, grid, moduli, poisson.data());
+  IsotropicSplit split;
+  Kokkos::parallel_reduce("brickwork::homogenized_tensor::reference", range(space, cells),
+                          StiffestRatio{moduli.data(), poisson.data(), unit}, Kokkos::Max<double>(split.reference));
+  fence(space, "brickwork::homogenized_tensor::reference");
+  return tensor_of(space, grid, hex8_stiffness(split.first_matrix(), grid.spacing()),
+                   hex8_stiffness(split.second_matrix(), grid.spacing()), unit, settings, report,
+                   [&](HomogenizationSolver<ExecutionSpace> const& solver) {
+                     for_each("brickwork::homogenized_tensor::split", space, cells,
+                              SplitModuli{moduli.data(), poisson.data(), unit, split.reference, solver.moduli().data(),
+                                          solver.second_moduli().data()});
+                   });
+}
+
 #define BRICKWORK_INSTANTIATE(SPACE)                                                                             \
   template class HomogenizationSolver<SPACE>;                                                                    \
   template void HomogenizationSolver<SPACE>::sensitivity<float>(SPACE const&, Tensor6 const&, double,            \
@@ -532,7 +667,10 @@ Tensor6 homogenized_tensor(ExecutionSpace const& space, BoxGrid const& grid,
                                                                  CellField<double, SPACE::memory_space> const&); \
   template Tensor6 homogenized_tensor<SPACE>(SPACE const&, BoxGrid const&,                                       \
                                              CellField<double const, SPACE::memory_space> const&, double,        \
-                                             SolverSettings const&, HomogenizationReport*);
+                                             SolverSettings const&, HomogenizationReport*);                      \
+  template Tensor6 homogenized_tensor<SPACE>(                                                                    \
+      SPACE const&, BoxGrid const&, CellField<double const, SPACE::memory_space> const&,                         \
+      CellField<double const, SPACE::memory_space> const&, SolverSettings const&, HomogenizationReport*);
 BRICKWORK_FOR_EACH_EXECUTION_SPACE(BRICKWORK_INSTANTIATE)
 #undef BRICKWORK_INSTANTIATE
 

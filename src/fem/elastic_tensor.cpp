@@ -2,6 +2,7 @@
 #include "brickwork/fem/elastic_tensor.hpp"
 
 #include <Eigen/Dense>
+#include <algorithm>
 #include <cmath>
 
 #include "brickwork/core/check.hpp"
@@ -109,6 +110,40 @@ double hashin_shtrikman_bulk(double young, double poisson, double fraction) {
 double hashin_shtrikman_shear(double young, double poisson, double fraction) {
   auto const [k, g] = isotropic_moduli(young, poisson, fraction);
   return g + (1 - fraction) / (-1 / g + 6 * fraction * (k + 2 * g) / (5 * g * (3 * k + 4 * g)));
+}
+
+IsotropicBounds hashin_shtrikman_bounds(std::vector<PhaseShare> const& phases) {
+  struct Phase {
+    double bulk, shear, share;
+  };
+  std::vector<Phase> present;
+  double sum = 0;
+  for (PhaseShare const& phase : phases) {
+    Moduli const unit = isotropic_moduli(1, phase.poisson, phase.share);
+    BRICKWORK_REQUIRE(std::isfinite(phase.young) && phase.young >= 0, "Hashin-Shtrikman bounds: Young's modulus ",
+                      phase.young, "; it must be at least 0 and finite");
+    sum += phase.share;
+    if (phase.share > 0) present.push_back({phase.young * unit.bulk, phase.young * unit.shear, phase.share});
+  }
+  BRICKWORK_REQUIRE(std::abs(sum - 1) < 1e-9, "Hashin-Shtrikman bounds: the shares of the phases add up to ", sum,
+                    "; they must add up to 1");
+  // The harmonic mean of m + z less z; a comparison medium without stiffness gives Reuss' bound, 0 beside a void.
+  auto const mean = [&](double Phase::*modulus, double z) {
+    double inverse = 0;
+    for (Phase const& phase : present) inverse += phase.share / (phase.*modulus + z);
+    return 1 / inverse - z;
+  };
+  auto const shear_of = [](double k, double g) { return g > 0 ? g * (9 * k + 8 * g) / (6 * (k + 2 * g)) : 0.0; };
+  auto const by_bulk = [](Phase const& a, Phase const& b) { return a.bulk < b.bulk; };
+  auto const by_shear = [](Phase const& a, Phase const& b) { return a.shear < b.shear; };
+  auto const [soft_bulk, stiff_bulk] = std::minmax_element(present.begin(), present.end(), by_bulk);
+  auto const [soft_shear, stiff_shear] = std::minmax_element(present.begin(), present.end(), by_shear);
+  IsotropicBounds bounds;
+  bounds.bulk_lower = mean(&Phase::bulk, 4.0 / 3 * soft_shear->shear);
+  bounds.bulk_upper = mean(&Phase::bulk, 4.0 / 3 * stiff_shear->shear);
+  bounds.shear_lower = mean(&Phase::shear, shear_of(soft_bulk->bulk, soft_shear->shear));
+  bounds.shear_upper = mean(&Phase::shear, shear_of(stiff_bulk->bulk, stiff_shear->shear));
+  return bounds;
 }
 
 Vector6 tensor_eigenvalues(Tensor6 const& tensor) {

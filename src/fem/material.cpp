@@ -8,6 +8,19 @@
 
 namespace brickwork {
 
+namespace {
+
+struct RelativeModuli {
+  double shear, bulk;
+};
+
+// Beside those of Young's modulus 1 and the reference ratio; exactly `young` at the reference ratio.
+RelativeModuli relative_moduli(IsotropicMaterial const& m, double reference) {
+  return {m.young * ((1 + reference) / (1 + m.poisson)), m.young * ((1 - 2 * reference) / (1 - 2 * m.poisson))};
+}
+
+}  // namespace
+
 ElasticityMatrix elasticity_matrix(IsotropicMaterial const& material) {
   double const young = material.young;
   double const nu = material.poisson;
@@ -45,6 +58,29 @@ ElasticityMatrix elasticity_matrix(OrthotropicMaterial const& material) {
   for (int i = 0; i < 3; ++i) {
     for (int j = 0; j < 3; ++j) c[i][j] = 0.5 * (stiffness(i, j) + stiffness(j, i));
     c[i + 3][i + 3] = material.shear[i];
+  }
+  return c;
+}
+
+double IsotropicSplit::first(IsotropicMaterial const& material) const {
+  auto const [shear, bulk] = relative_moduli(material, reference);
+  return (1 - bulk_weight) * shear + bulk_weight * bulk;
+}
+
+double IsotropicSplit::second(IsotropicMaterial const& material) const {
+  auto const [shear, bulk] = relative_moduli(material, reference);
+  return bulk - shear;
+}
+
+ElasticityMatrix IsotropicSplit::first_matrix() const { return elasticity_matrix(IsotropicMaterial{1.0, reference}); }
+
+ElasticityMatrix IsotropicSplit::second_matrix() const {
+  double const bulk = (1 - bulk_weight) / (3 * (1 - 2 * reference));
+  double const shear = -bulk_weight / (2 * (1 + reference));
+  ElasticityMatrix c{};
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) c[i][j] = bulk - 2.0 / 3 * shear + (i == j ? 2 * shear : 0);
+    c[i + 3][i + 3] = shear;
   }
   return c;
 }

@@ -456,7 +456,9 @@ void read_image(Section const& root, ImageSource& image, std::string const& argu
 }
 
 void read_label_materials(Section const& root, TensorProblem& problem, Locations& locations) {
-  bool has_poisson = false;
+  // Not one for all where some state their own: a forgotten ratio would be taken in silence.
+  bool any_states = false;
+  std::string missing;
   for (toml::table const* table : root.tables("material")) {
     std::string const number = std::to_string(problem.materials.size() + 1);
     Section const section(*table, "[[material]] " + number, {"label", "young", "poisson"});
@@ -465,20 +467,17 @@ void read_label_materials(Section const& root, TensorProblem& problem, Locations
     section.require("young", "Young's modulus, 0 for void");
     section.get_integer("label", material.label);
     section.get("young", material.young);
-    double poisson = problem.cell.poisson;
-    if (section.get("poisson", poisson)) {
-      if (has_poisson && poisson != problem.cell.poisson) {
-        section.fail("poisson", "is " + detail::format_double(poisson) + ", but a material before has " +
-                                    detail::format_double(problem.cell.poisson) +
-                                    "; all materials share one Poisson's ratio in this release");
-      }
-      problem.cell.poisson = poisson;
-      has_poisson = true;
-      locations.emplace_back("material.poisson", section.location("poisson"));
+    bool const states = section.get("poisson", material.poisson);
+    if (material.young > 0) {
+      any_states = any_states || states;
+      if (!states && missing.empty()) missing = section.location() + "[[material]] " + number;
     }
+    locations.emplace_back("material " + number + ": poisson", section.location("poisson"));
     locations.emplace_back("material " + number, section.location());
     problem.materials.push_back(material);
   }
+  BRICKWORK_REQUIRE(missing.empty() || !any_states, missing, " needs 'poisson' (Poisson's ratio, in (-1, 0.5)), as ",
+                    "another material states its own; it is 0.3 where none does");
 }
 
 void read_materials(Section const& root, TensorProblem& problem, Locations& locations) {
@@ -615,7 +614,7 @@ std::string to_toml(TensorConfig const& config) {
   if (p.cell.lengths != Vec3{0, 0, 0}) t += "\n[cell]\nlengths = " + toml_list(p.cell.lengths) + "\n";
   for (LabelMaterial const& material : p.materials) {
     t += "\n[[material]]\nlabel = " + std::to_string(material.label) + "\nyoung = " + toml_real(material.young) +
-         "\npoisson = " + toml_real(p.cell.poisson) + "\n";
+         "\npoisson = " + toml_real(material.poisson) + "\n";
   }
   if (p.materials.empty()) {
     t += "\n[material]\nyoung = " + toml_real(p.young) + "\nyoung_min_ratio = " + toml_real(p.young_min_ratio) +

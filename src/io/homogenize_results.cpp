@@ -34,7 +34,13 @@ std::optional<EngineeringConstants> constants_of(Tensor6 const& tensor) {
   }
 }
 
-bool has_bounds(CellSummary const& s) { return s.young > 0 && s.volume >= 0 && s.volume <= 1; }
+// NaN where there are none.
+IsotropicBounds bounds_of(CellSummary const& s) {
+  if (!s.phases.empty()) return hashin_shtrikman_bounds(s.phases);
+  if (!(s.volume >= 0 && s.volume <= 1)) return {none, none, none, none};
+  return {0, hashin_shtrikman_bulk(s.young, s.poisson, s.volume), 0,
+          hashin_shtrikman_shear(s.young, s.poisson, s.volume)};
+}
 
 }  // namespace
 
@@ -125,10 +131,17 @@ std::string to_json(CellSummary const& s) {
   json.add("shear_voigt", json_number(e ? e->shear_voigt : none));
   json.add("shear_reuss", json_number(e ? e->shear_reuss : none));
   json.add("zener", json_number(e ? e->zener : none));
-  json.add("hashin_shtrikman_bulk",
-           json_number(has_bounds(s) ? hashin_shtrikman_bulk(s.young, s.poisson, s.volume) : none));
-  json.add("hashin_shtrikman_shear",
-           json_number(has_bounds(s) ? hashin_shtrikman_shear(s.young, s.poisson, s.volume) : none));
+  IsotropicBounds const bounds = bounds_of(s);
+  json.add("hashin_shtrikman_bulk", json_number(bounds.bulk_upper));
+  json.add("hashin_shtrikman_shear", json_number(bounds.shear_upper));
+  if (!s.phases.empty()) {
+    json.add("hashin_shtrikman_bulk_lower", json_number(bounds.bulk_lower));
+    json.add("hashin_shtrikman_shear_lower", json_number(bounds.shear_lower));
+    json.add("materials", json_list(s.phases, '[', ']', [](PhaseShare const& phase) {
+               return "{\"young\": " + json_number(phase.young) + ", \"poisson\": " + json_number(phase.poisson) +
+                      ", \"share\": " + json_number(phase.share) + "}";
+             }));
+  }
   json.add("lengths", numbers(s.lengths));
   json.add("method", json_string(s.method));
   json.add("storage", json_string(s.storage));
@@ -161,12 +174,12 @@ std::string describe(CellSummary const& s) {
     text += "  the tensor has no compliance: some strain meets no resistance\n";
   }
   text += format("  bulk modulus       %.6g", bulk_modulus(s.tensor));
-  if (has_bounds(s)) {
-    double const bound = hashin_shtrikman_bulk(s.young, s.poisson, s.volume);
-    if (bound > 0) {
-      text += format(", %.1f%% of the Hashin-Shtrikman bound %.6g at volume %.4f", 100 * bulk_modulus(s.tensor) / bound,
-                     bound, s.volume);
-    }
+  IsotropicBounds const bounds = bounds_of(s);
+  if (!s.phases.empty()) {
+    text += format(", Hashin-Shtrikman bounds %.6g and %.6g", bounds.bulk_lower, bounds.bulk_upper);
+  } else if (bounds.bulk_upper > 0) {
+    text += format(", %.1f%% of the Hashin-Shtrikman bound %.6g at volume %.4f",
+                   100 * bulk_modulus(s.tensor) / bounds.bulk_upper, bounds.bulk_upper, s.volume);
   }
   return text + "\n";
 }

@@ -360,6 +360,8 @@ void ElasticityOperator<ExecutionSpace, Scalar>::residual_form(ExecutionSpace co
   detail::StoreResidual<Scalar, Scalar, Norm> const form{u.data(), f.data(), r.data(), stride_u, stride_f,
                                                          stride_r, 0,        0,        0};
   auto const* const fused = body_->fused();
+  BRICKWORK_REQUIRE(fused || f.data() != r.data(),
+                    "ElasticityOperator::residual: r is f, which only the kernel parity can do");
   if (fused == nullptr) {
     body_->apply(space, operands, {u.data(), r.data(), stride_u, stride_r});
     detail::finish_nodes(space, operands, form, static_cast<Scalar const*>(r.data()), stride_r, squared_norm);

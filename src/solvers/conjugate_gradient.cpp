@@ -84,6 +84,7 @@ double ConjugateGradient<ExecutionSpace, Outer, Inner>::true_residual(ExecutionS
                                                                       const_outer_vector const& f,
                                                                       outer_vector const& u, int slot) {
   outer.apply(space, u, product_);
+  if (added_outer_) added_outer_->add(space, u, product_);
   detail::CgResidual<Outer, Inner> residual;
   residual.f = f.data();
   residual.product = product_.data();
@@ -179,7 +180,12 @@ SolveResult ConjugateGradient<ExecutionSpace, Outer, Inner>::solve(ExecutionSpac
     direction.start = start;
     for_each("brickwork::ConjugateGradient::direction", space, nodes, direction);
     start = false;
-    inner.apply_dot(space, p_, w_, curvature);
+    if (added_inner_) {
+      inner.apply(space, p_, w_);
+      added_inner_->add_dot(space, p_, w_, curvature);
+    } else {
+      inner.apply_dot(space, p_, w_, curvature);
+    }
     communicator_.sum(space, curvature);
     update.preconditioned = scalars_.data() + 2 + 2 * slot;
     slot = 1 - slot;

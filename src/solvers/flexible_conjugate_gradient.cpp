@@ -235,6 +235,17 @@ typename FlexibleConjugateGradient<ExecutionSpace>::Scalars FlexibleConjugateGra
   return {host_scalars_(detail::fcg_curvature), host_scalars_(detail::fcg_rz), host_scalars_(detail::fcg_rr)};
 }
 
+template <class ExecutionSpace>
+void FlexibleConjugateGradient<ExecutionSpace>::add_stiffness(ExecutionSpace const& space, Hex8Matrix const& stiffness,
+                                                              CellField<float, memory_space> const& moduli,
+                                                              NodeMask<memory_space> const& mask) {
+  added_ = std::unique_ptr<Added>(new Added{stiffness, moduli, {space, grid_, stiffness}, {space, grid_, stiffness}});
+  added_->inner.set_moduli(moduli);
+  if (mask.extent(0) == 0) return;
+  added_->outer.set_constraints(space, mask);
+  added_->inner.set_constraints(space, mask);
+}
+
 // Imposes the prescribed values on u. Returns |f|.
 template <class ExecutionSpace>
 double FlexibleConjugateGradient<ExecutionSpace>::impose(ExecutionSpace const& space, outer_operator const& outer,
@@ -258,9 +269,17 @@ double FlexibleConjugateGradient<ExecutionSpace>::impose(ExecutionSpace const& s
                                                          inner_operator const& inner, StrainLoad const& f,
                                                          outer_vector const&) {
   static_assert(detail::fcg_rr == detail::fcg_beta + 1, "two sums lie side by side");
-  sum_each<2>("brickwork::FlexibleConjugateGradient::impose_strain", space, grid_.node_count(),
-              detail::StrainForceNorm{detail::StrainForce(inner.moduli().data(), grid_, inner.stiffness(), f.strain)},
-              workspace_, StoreSums<2>{scalars_.data() + detail::fcg_beta});
+  detail::StrainForce const force(inner.moduli().data(), grid_, inner.stiffness(), f.strain);
+  auto const sum = [&](auto const& norm) {
+    sum_each<2>("brickwork::FlexibleConjugateGradient::impose_strain", space, grid_.node_count(), norm, workspace_,
+                StoreSums<2>{scalars_.data() + detail::fcg_beta});
+  };
+  if (added_) {
+    sum(detail::StrainForceNorm<detail::StrainForcePair>{
+        {force, {added_->moduli.data(), grid_, added_->stiffness, f.strain}}});
+  } else {
+    sum(detail::StrainForceNorm<detail::StrainForce>{force});
+  }
   communicator_.sum(space, scalars_);
   double const parts = std::sqrt(read(space).rr), norm = std::sqrt(host_scalars_(detail::fcg_beta));
   return norm <= detail::strain_force_rounding * parts ? 0.0 : norm;
@@ -280,10 +299,13 @@ template <class ExecutionSpace>
 void FlexibleConjugateGradient<ExecutionSpace>::subtract(ExecutionSpace const& space, outer_operator const& outer,
                                                          inner_operator const& inner, StrainLoad const& f,
                                                          outer_vector const& product) {
-  for_each(
-      "brickwork::FlexibleConjugateGradient::residual::strain", space, grid_.node_count(),
-      detail::StrainForceStore<double>{detail::StrainForce(inner.moduli().data(), grid_, inner.stiffness(), f.strain),
-                                       product.data(), static_cast<index_t>(product.stride(1)), true});
+  auto const subtract_force = [&](float const* moduli, Hex8Matrix const& stiffness) {
+    for_each("brickwork::FlexibleConjugateGradient::residual::strain", space, grid_.node_count(),
+             detail::StrainForceStore<double>{detail::StrainForce(moduli, grid_, stiffness, f.strain), product.data(),
+                                              static_cast<index_t>(product.stride(1)), true});
+  };
+  subtract_force(inner.moduli().data(), inner.stiffness());
+  if (added_) subtract_force(added_->moduli.data(), added_->stiffness);
   auto const constrained = outer.constrained_nodes();
   if (constrained.extent(0) > 0) {
     for_each("brickwork::FlexibleConjugateGradient::residual::constrained", space,
@@ -311,6 +333,12 @@ double FlexibleConjugateGradient<ExecutionSpace>::true_residual(ExecutionSpace c
            detail::ToDouble{inner.moduli().data(), moduli.data()});
   outer.set_moduli(moduli);
   outer.apply(space, u, product);
+  if (added_) {
+    for_each("brickwork::FlexibleConjugateGradient::residual::added_moduli", space, grid_.cell_count(),
+             detail::ToDouble{added_->moduli.data(), moduli.data()});
+    added_->outer.set_moduli(moduli);
+    added_->outer.add(space, u, product);
+  }
   auto const stride = static_cast<index_t>(product.stride(1));
   subtract(space, outer, inner, f, product);
   auto const stride_r = static_cast<index_t>(r_.stride(1));
@@ -437,7 +465,12 @@ SolveResult FlexibleConjugateGradient<ExecutionSpace>::solve_load(ExecutionSpace
       communicator_.sum(space, scalars_);
     }
     start = false;
-    multigrid.free_operator().apply_dot(space, p_, w_, curvature);
+    if (added_) {
+      multigrid.free_operator().apply(space, p_, w_);
+      added_->inner.add_dot(space, p_, w_, curvature);
+    } else {
+      multigrid.free_operator().apply_dot(space, p_, w_, curvature);
+    }
     multigrid.clear_constrained(space, w_);
     communicator_.sum(space, curvature);
     sum_each<1>("brickwork::FlexibleConjugateGradient::step", space, nodes,

@@ -135,3 +135,51 @@ TEST_CASE("Hashin-Shtrikman bounds reach from void to solid, through the publish
   CHECK_THROWS_AS(hashin_shtrikman_shear(1, 0.5, 0.5), InputError);
   CHECK_THROWS_AS(hashin_shtrikman_shear(1, 0.3, NAN), InputError);
 }
+
+TEST_CASE("Hashin-Shtrikman bounds of phases") {
+  // The porous ones, and the order of the phases is of no account.
+  IsotropicBounds const porous = hashin_shtrikman_bounds({{10, 0.3, 0.3}, {0, 0.1, 0.7}});
+  CHECK(porous.bulk_upper == Approx(hashin_shtrikman_bulk(10, 0.3, 0.3)));
+  CHECK(porous.shear_upper == Approx(hashin_shtrikman_shear(10, 0.3, 0.3)));
+  CHECK(porous.bulk_lower == 0);
+  CHECK(porous.shear_lower == 0);
+  // Two phases, by Hashin and Shtrikman's own formulas (1963): stiff 1, soft 2.
+  double const k1 = 10 / (3 * (1 - 0.4)), g1 = 10 / 2.4, k2 = 1 / (3 * (1 - 0.6)), g2 = 1 / 2.6, v1 = 0.35, v2 = 0.65;
+  for (auto const& phases : {std::vector<PhaseShare>{{10, 0.2, v1}, {1, 0.3, v2}},
+                             std::vector<PhaseShare>{{1, 0.3, v2}, {10, 0.2, v1}, {1000, 0.45, 0}}}) {
+    IsotropicBounds const b = hashin_shtrikman_bounds(phases);
+    CHECK(b.bulk_upper == Approx(k1 + v2 / (1 / (k2 - k1) + 3 * v1 / (3 * k1 + 4 * g1))));
+    CHECK(b.bulk_lower == Approx(k2 + v1 / (1 / (k1 - k2) + 3 * v2 / (3 * k2 + 4 * g2))));
+    CHECK(b.shear_upper == Approx(g1 + v2 / (1 / (g2 - g1) + 6 * v1 * (k1 + 2 * g1) / (5 * g1 * (3 * k1 + 4 * g1)))));
+    CHECK(b.shear_lower == Approx(g2 + v1 / (1 / (g1 - g2) + 6 * v2 * (k2 + 2 * g2) / (5 * g2 * (3 * k2 + 4 * g2)))));
+  }
+  // Equal shear moduli: both bounds of the bulk modulus are Hill's exact value (1963).
+  double const g = 2;
+  auto const of = [&](double poisson, double share) { return PhaseShare{2 * g * (1 + poisson), poisson, share}; };
+  IsotropicBounds const equal = hashin_shtrikman_bounds({of(0.1, 0.4), of(0.4, 0.6)});
+  CHECK(equal.bulk_lower == Approx(equal.bulk_upper));
+  CHECK(equal.shear_lower == Approx(g));
+  CHECK(equal.shear_upper == Approx(g));
+  CHECK_THROWS_AS(hashin_shtrikman_bounds({{1, 0.3, 0.5}}), InputError);
+  CHECK_THROWS_AS(hashin_shtrikman_bounds({{1, 0.5, 1}}), InputError);
+  CHECK_THROWS_AS(hashin_shtrikman_bounds({{-1, 0.3, 1}}), InputError);
+}
+
+TEST_CASE("two matrices span the isotropic materials") {
+  for (double reference : {-0.3, 0.2, 0.45}) {
+    IsotropicSplit const split{reference};
+    for (IsotropicMaterial const& material :
+         {IsotropicMaterial{1, reference}, {7, 0.1}, {0.2, 0.45}, {3, -0.4}, {1, 0.499}}) {
+      auto const c = elasticity_matrix(material), one = split.first_matrix(), two = split.second_matrix();
+      double const first = split.first(material), second = split.second(material);
+      CHECK(first > 0);
+      if (material.poisson == reference) {
+        CHECK(first == material.young);
+        CHECK(second == 0);
+      }
+      for (int i = 0; i < 6; ++i)
+        for (int j = 0; j < 6; ++j)
+          CHECK(first * one[i][j] + second * two[i][j] == Approx(c[i][j]).margin(1e-12 * c[0][0]));
+    }
+  }
+}

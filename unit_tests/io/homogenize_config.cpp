@@ -349,14 +349,23 @@ TEST_CASE("a tensor run of labels, raw files and surfaces") {
   CHECK(config.problem.materials[1].label == 3);
   CHECK(config.problem.materials[1].young == 70e9);
   CHECK(config.problem.materials[2].label == -1);
-  CHECK(config.problem.cell.poisson == 0.33);
+  CHECK(config.problem.materials[1].poisson == 0.33);
+  CHECK(reference_poisson(config.problem) == 0.33);
+  CHECK(!has_several_ratios(config.problem));
   CHECK(modulus_unit(config.problem) == 70e9);
+  std::string const ratios =
+      "[image]\nfile = \"x.npy\"\n[[material]]\nlabel = 0\nyoung = 0\n"
+      "[[material]]\nlabel = 1\nyoung = 3\npoisson = 0.4\n[[material]]\nlabel = 2\nyoung = 70\npoisson = 0.2\n";
+  CHECK(tensor("", ratios).problem.materials[1].poisson == 0.4);
+  CHECK(tensor("", ratios).problem.materials[2].poisson == 0.2);
+  CHECK(has_several_ratios(tensor("", ratios).problem));
   std::string const surface = "[image]\nsurface = \"gyroid\"\ncells = [16, 16, 16]\nfraction = 0.4\nsheet = true\n";
   CHECK(tensor("", surface).image.surface == "gyroid");
   std::string const stl =
       "[image]\nfile = \"x.stl\"\ncells = [8, 8, 8]\nbox = {lower = [0, 0, 0], upper = [1, 1, 2]}\n";
   CHECK(tensor("", stl).image.box_upper == Vec3{1, 1, 2});
-  for (std::string const& one : {text, surface, stl, std::string("[image]\nfile = \"a.vti\"\nfield = \"rho\"\n")}) {
+  for (std::string const& one :
+       {text, ratios, surface, stl, std::string("[image]\nfile = \"a.vti\"\nfield = \"rho\"\n")}) {
     std::string const resolved = to_toml(tensor("", one));
     INFO(resolved);
     CHECK(to_toml(tensor("", resolved)) == resolved);
@@ -374,15 +383,20 @@ TEST_CASE("mistakes in a tensor run name where they are and what would be right"
   CHECK(contains(tensor_error("x.npy", "[image]\nfraction = 0.4\n"), "belongs to a surface"));
   CHECK(
       contains(tensor_error("x.npy", "[image]\nbox = {lower = [0, 0, 0], upper = [1, 1, 1]}\n"), "belongs to an STL"));
-  CHECK(
-      contains(tensor_error("x.npy", start + "poisson = 0.3\n[[material]]\nlabel = 1\nyoung = 2\npoisson = 0.4\n"),
-               "file.toml:8: 'poisson' in [[material]] 2 is 0.4, but a material before has 0.3; all materials share"));
+  std::string const second = "[[material]]\nlabel = 1\nyoung = 2\n";
+  CHECK(contains(tensor_error("x.npy", start + "poisson = 0.3\n" + second),
+                 "file.toml:5: [[material]] 2 needs 'poisson'"));
+  CHECK(contains(tensor_error("x.npy", start + second + "poisson = 0.2\n"),
+                 "file.toml:1: [[material]] 1 needs 'poisson'"));
+  CHECK(tensor("x.npy", start + second).problem.materials[1].poisson == 0.3);
   CHECK(contains(tensor_error("x.npy", start + start), "file.toml:4: material 2: label 0 has a material already"));
   CHECK(contains(tensor_error("x.npy", "[[material]]\nlabel = 0\nyoung = 0\n"), "all materials are void"));
   CHECK(contains(tensor_error("x.npy", "[[material]]\nlabel = 0\nyoung = -1\n"), "must be at least 0"));
   CHECK(contains(tensor_error("x.npy", "[[material]]\nlabel = 0.5\nyoung = 1\n"), "must be an integer"));
   CHECK(contains(tensor_error("x.npy", "[[material]]\nlabel = 0\nyoung = 1\npoisson = 0.5\n"),
-                 "file.toml:4: material.poisson = 0.5"));
+                 "file.toml:4: material 1: poisson 0.5 must lie in (-1, 0.5)"));
+  CHECK(contains(tensor_error("x.npy", start + "poisson = 0.2\n" + second + "poisson = -1\n"),
+                 "file.toml:8: material 2: poisson -1 must lie in (-1, 0.5)"));
   CHECK(contains(tensor_error("x.npy", "[material]\nthreshold = 1.5\n"),
                  "file.toml:2: material.threshold = 1.5: must lie in (0, 1]"));
   CHECK(contains(tensor_error("x.npy", "[cell]\nlengths = [1, 0, 1]\n"), "file.toml:2: cell.lengths = [1, 0, 1]"));

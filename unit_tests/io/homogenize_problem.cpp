@@ -49,6 +49,14 @@ TensorProblem labels() {
   return p;
 }
 
+// The first digits, as they stand in a file.
+std::string shown(double value) {
+  std::ostringstream text;
+  text.precision(10);
+  text << value;
+  return text.str().substr(0, 10);
+}
+
 std::vector<std::string> lines_of(std::string const& text) {
   std::vector<std::string> lines;
   std::istringstream stream(text);
@@ -179,18 +187,20 @@ TEST_CASE("moduli from densities") {
   Index3 const cells{3, 2, 2};
   std::vector<float> values{0, 1, 0.5f, 0.25f, 0, 0, 1, 1, 0.75f, 0, 0, 0};
   std::vector<float> moduli = values;
-  double const mean = image_moduli(p, cells, moduli);
+  ImageContent const content = image_moduli(p, cells, moduli);
   double sum = 0;
   for (std::size_t e = 0; e < values.size(); ++e) {
     sum += values[e];
     CHECK(moduli[e] == Approx(1e-6 + (1 - 1e-6) * values[e] * values[e]).epsilon(1e-6));
   }
-  CHECK(mean == Approx(sum / 12).epsilon(1e-12));
+  CHECK(content.volume == Approx(sum / 12).epsilon(1e-12));
+  CHECK(content.shares.empty());
+  CHECK(content.second_moduli.empty());
   CHECK(modulus_unit(p) == 210e9);
 
   p.threshold = 0.5;
   moduli = values;
-  CHECK(image_moduli(p, cells, moduli) == Approx(5.0 / 12).epsilon(1e-12));
+  CHECK(image_moduli(p, cells, moduli).volume == Approx(5.0 / 12).epsilon(1e-12));
   CHECK(moduli[2] == 1);
   CHECK(moduli[3] == Approx(1e-6));
 }
@@ -200,9 +210,49 @@ TEST_CASE("moduli from labels") {
   std::vector<float> values{0, 1, 7, 7, 1, 0, 0, 0};
   CHECK(validate(p).empty());
   CHECK(modulus_unit(p) == 10);
-  CHECK(image_moduli(p, {2, 2, 2}, values) == 0.5);
+  ImageContent const content = image_moduli(p, {2, 2, 2}, values);
+  CHECK(content.volume == 0.5);
+  CHECK(content.shares == std::vector<double>{0.5, 0.25, 0.25});
+  CHECK(content.second_moduli.empty());
   std::vector<float> const expected{1e-9f, 0.5f, 1, 1, 0.5f, 1e-9f, 1e-9f, 1e-9f};
   CHECK(values == expected);
+}
+
+TEST_CASE("moduli from labels of materials of different Poisson's ratios") {
+  TensorProblem p;
+  p.materials = {{0, 0, 0.1}, {1, 5, 0.4}, {7, 10, 0.2}};
+  CHECK(validate(p).empty());
+  CHECK(has_several_ratios(p));
+  CHECK(reference_poisson(p) == 0.2);  // the stiffest
+  std::vector<float> values{0, 1, 7, 7, 1, 0, 0, 0};
+  ImageContent const content = image_moduli(p, {2, 2, 2}, values);
+  CHECK(content.volume == 0.5);
+  IsotropicSplit const split{0.2};
+  auto const first = static_cast<float>(split.first({0.5, 0.4})), second = static_cast<float>(split.second({0.5, 0.4}));
+  CHECK(values == std::vector<float>{1e-9f, first, 1, 1, first, 1e-9f, 1e-9f, 1e-9f});
+  CHECK(content.second_moduli == std::vector<float>{0, second, 0, 0, second, 0, 0, 0});
+  // A void's ratio makes no difference, nor does the cell's own.
+  p.materials = {{0, 0, 0.1}, {1, 5, 0.2}, {7, 10, 0.2}};
+  p.cell.poisson = 0.45;
+  CHECK(!has_several_ratios(p));
+  CHECK(reference_poisson(p) == 0.2);
+  p.materials.clear();
+  CHECK(reference_poisson(p) == 0.45);
+}
+
+TEST_CASE("Poisson's ratios of labels are checked") {
+  for (double poisson : {0.5, -1.0, 2.0, std::numeric_limits<double>::quiet_NaN()}) {
+    TensorProblem p = labels();
+    p.materials[1].poisson = poisson;
+    CHECK(contains(message_of<InputError>([&] { validate(p); }), "material 2: poisson "));
+    CHECK(contains(message_of<InputError>([&] { validate(p); }), "must lie in (-1, 0.5)"));
+  }
+  TensorProblem p = labels();
+  p.materials[2].poisson = 0.495;
+  REQUIRE(validate(p).size() == 1);
+  CHECK(contains(validate(p)[0], "material 3: poisson 0.495: trilinear elements lock"));
+  p.materials[2].young = 0;
+  CHECK(validate(p).empty());
 }
 
 TEST_CASE("images that cannot be meant are refused, with the first cell that is wrong") {
@@ -282,6 +332,18 @@ TEST_CASE("a summary shows the constants of a solid cell, and null where there a
   CHECK(contains(empty, "\"objective\": \"bulk\""));
   CHECK(!contains(empty, "nan"));
   CHECK(contains(describe(summary), "no compliance"));
-  summary.young = 0;  // several materials
-  CHECK(contains(to_json(summary), "\"hashin_shtrikman_bulk\": null"));
+}
+
+TEST_CASE("a summary of several materials has both Hashin-Shtrikman bounds and the shares") {
+  CellSummary summary;
+  summary.tensor = elasticity_matrix(IsotropicMaterial{5, 0.3});
+  summary.phases = {{10, 0.2, 0.25}, {1, 0.4, 0.75}};
+  IsotropicBounds const bounds = hashin_shtrikman_bounds(summary.phases);
+  std::string const json = to_json(summary);
+  CHECK(contains(json, "\"hashin_shtrikman_bulk\": " + shown(bounds.bulk_upper)));
+  CHECK(contains(json, "\"hashin_shtrikman_shear\": " + shown(bounds.shear_upper)));
+  CHECK(contains(json, "\"hashin_shtrikman_bulk_lower\": " + shown(bounds.bulk_lower)));
+  CHECK(contains(json, "\"hashin_shtrikman_shear_lower\": " + shown(bounds.shear_lower)));
+  CHECK(contains(json, "\"materials\": [{\"young\": 10, \"poisson\": 0.2, \"share\": 0.25}, {"));
+  CHECK(contains(describe(summary), "Hashin-Shtrikman bounds"));
 }

@@ -33,7 +33,7 @@ enum class Translations {
 struct PeriodicCell {
   Index3 cells{};
   Vec3 lengths{1, 1, 1};
-  double poisson = 0.3;
+  double poisson = 0.3;   ///< of designs and densities; materials of labels have their own
   SolverSettings solver;  ///< multigrid or jacobi; tolerance on the true residual of every strain's solve
   FieldStorage storage = FieldStorage::automatic;
   Translations translations = Translations::project;
@@ -100,11 +100,11 @@ std::vector<std::string> validate(HomogenizeProblem const& problem);
 /// The material of the cells with one value of a labelled image.
 struct LabelMaterial {
   int label = 0;
-  double young = 1;  ///< >= 0; 0 is void
+  double young = 1;      ///< >= 0; 0 is void
+  double poisson = 0.3;  ///< of no effect where young is 0
 };
 
-/// The tensor of a given cell: an image whose values are labels of materials or densities. All materials have the
-/// cell's Poisson's ratio, since the operator scales one element matrix by a modulus per cell.
+/// The tensor of a given cell: an image whose values are labels of materials or densities.
 struct TensorProblem {
   std::string name = "cell";
   PeriodicCell cell;                     ///< cells and lengths of zero: those of the image
@@ -121,11 +121,24 @@ std::vector<std::string> validate(TensorProblem const& problem);
 /// The unit of image_moduli(): Young's modulus of the solid, or of the stiffest material.
 double modulus_unit(TensorProblem const& problem);
 
-/// Replaces an image's values (x fastest) by Young's moduli over modulus_unit(), in place. Returns the mean of the
-/// densities, or the share of cells whose material is not void.
+/// The Poisson's ratio of the solver's element matrix: that of the stiffest material, or of the solid.
+double reference_poisson(TensorProblem const& problem);
+
+/// Whether materials that are not void differ in Poisson's ratio: their cells need a second modulus.
+bool has_several_ratios(TensorProblem const& problem);
+
+/// What an image holds, beside its moduli.
+struct ImageContent {
+  double volume = 0;                 ///< mean of the densities, or share of the cells whose material is not void
+  std::vector<double> shares;        ///< of the materials, in their order; empty for densities
+  std::vector<float> second_moduli;  ///< over modulus_unit(); empty where one Poisson's ratio serves all cells
+};
+
+/// Replaces an image's values (x fastest) by Young's moduli over modulus_unit(), in place. Where has_several_ratios()
+/// these are the first moduli of IsotropicSplit (fem/material.hpp) at reference_poisson(), beside the second ones.
 /// \throws InputError naming the first cell whose value is not finite, no density in [0, 1], or a label without a
 ///         material; where the size is not that of `cells`; and for an image without any material
-double image_moduli(TensorProblem const& problem, Index3 const& cells, std::vector<float>& values);
+ImageContent image_moduli(TensorProblem const& problem, Index3 const& cells, std::vector<float>& values);
 
 /// Lengths of a cell of `cells` cubes whose longest side is 1.
 Vec3 cubic_lengths(Index3 const& cells);

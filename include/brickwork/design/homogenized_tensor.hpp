@@ -8,9 +8,14 @@
 // Source: the inverse-homogenization text, equations 5, 7 and 9.
 //
 // The tensor is of second order in the error of the fields, because they are stationary points of it.
+//
+// Materials of several Poisson's ratios take a second element matrix K1: E_e K0 becomes E_e K0 + E1_e K1
+// (fem/material.hpp, IsotropicSplit). Products, loads and energies are those of the sum; the preconditioner is made of
+// E_e K0 alone, so that only the iterations depend on how near that is.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "brickwork/core/sums.hpp"
@@ -48,6 +53,7 @@ class HomogenizationSolver {
 
   /// \param grid       periodic along every axis
   /// \param stiffness  element matrix for modulus 1
+  /// \param second     element matrix for a second modulus of 1, where cells are combinations of two
   /// \throws InputError for an axis that is not periodic, a matrix without parity form, or solver settings that cannot
   /// be
   ///         (solver.method "jacobi" with precision fp64, fp32 or mixed; "multigrid" with mixed)
@@ -55,14 +61,16 @@ class HomogenizationSolver {
   HomogenizationSolver(ExecutionSpace const& space, BoxGrid const& grid, Hex8Matrix const& stiffness,
                        StrainPlan const& plan, SolverSettings const& settings,
                        FieldStorage storage = FieldStorage::automatic,
-                       Translations translations = Translations::project);
+                       Translations translations = Translations::project,
+                       std::optional<Hex8Matrix> const& second = std::nullopt);
   ~HomogenizationSolver();
   HomogenizationSolver(HomogenizationSolver const&) = delete;
   HomogenizationSolver& operator=(HomogenizationSolver const&) = delete;
 
   /// Bytes that the constructor allocates.
   static index_t bytes(BoxGrid const& grid, Hex8Matrix const& stiffness, StrainPlan const& plan,
-                       SolverSettings const& settings, FieldStorage storage = FieldStorage::automatic);
+                       SolverSettings const& settings, FieldStorage storage = FieldStorage::automatic,
+                       bool has_second = false);
 
   BoxGrid const& grid() const { return grid_; }
   StrainPlan const& plan() const { return plan_; }
@@ -72,6 +80,8 @@ class HomogenizationSolver {
   /// Young's modulus per cell, extent (cells), to be written by the caller; all 1 at first. A cell without material
   /// needs a small positive modulus.
   moduli_type const& moduli() const { return moduli_; }
+  /// The second modulus per cell, which may be negative; 0 at first. Empty without a second element matrix.
+  moduli_type const& second_moduli() const { return second_moduli_; }
   /// Tells that the moduli changed.
   void moduli_changed() { changed_ = true; }
   /// The next solves start from zero.
@@ -86,6 +96,7 @@ class HomogenizationSolver {
 
   /// out_e = factor sum over st of derivative_st dC_st/dE_e, extent (cells). With a cubic plan this is right after
   /// averaging over the orbits of the symmetry only (design/cell_symmetry.hpp).
+  /// Second moduli are constants.
   /// \param derivative  symmetric; entries that the plan does not give must be 0
   template <class Real>
   void sensitivity(ExecutionSpace const& space, Tensor6 const& derivative, double factor,
@@ -98,6 +109,7 @@ class HomogenizationSolver {
   Kokkos::View<float*, memory_space> scratch() const;
 
  private:
+  struct Second;
   class Method;
   class Multigrid;
   template <class Outer, class Inner>
@@ -111,7 +123,8 @@ class HomogenizationSolver {
   StrainPlan plan_;
   SolverMethod method_;
   FieldStorage storage_;
-  moduli_type moduli_;
+  std::optional<Hex8Matrix> second_;
+  moduli_type moduli_, second_moduli_;
   std::unique_ptr<Method> solver_;
   vector_type work_;                                         // the field in flight where they are not kept in FP64
   std::vector<Kokkos::View<double*, memory_space>> fields_;  // memory of any format
@@ -128,6 +141,15 @@ class HomogenizationSolver {
 template <class ExecutionSpace>
 Tensor6 homogenized_tensor(ExecutionSpace const& space, BoxGrid const& grid,
                            CellField<double const, typename ExecutionSpace::memory_space> const& moduli, double poisson,
+                           SolverSettings const& settings = {}, HomogenizationReport* report = nullptr);
+
+/// The same for materials of several Poisson's ratios.
+/// \param poisson  extent (cells), in (-1, 0.5) where the modulus is not zero
+/// \throws InputError also for such a ratio
+template <class ExecutionSpace>
+Tensor6 homogenized_tensor(ExecutionSpace const& space, BoxGrid const& grid,
+                           CellField<double const, typename ExecutionSpace::memory_space> const& moduli,
+                           CellField<double const, typename ExecutionSpace::memory_space> const& poisson,
                            SolverSettings const& settings = {}, HomogenizationReport* report = nullptr);
 
 }  // namespace brickwork

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <vector>
 
 #include "brickwork/core/types.hpp"
 
@@ -46,6 +47,25 @@ double directional_young(Tensor6 const& tensor, Vec3 const& direction);
 /// Source: Hashin and Shtrikman, 1963, with void as the second phase.
 double hashin_shtrikman_bulk(double young, double poisson, double fraction);
 double hashin_shtrikman_shear(double young, double poisson, double fraction);
+
+/// An isotropic material's share of a volume.
+struct PhaseShare {
+  double young = 1;  ///< >= 0; 0 is void
+  double poisson = 0.3;
+  double share = 1;
+};
+
+/// Bounds of the bulk and shear moduli of an isotropic mixture.
+struct IsotropicBounds {
+  double bulk_lower = 0, bulk_upper = 0, shear_lower = 0, shear_upper = 0;
+};
+
+/// Hashin-Shtrikman bounds of any number of isotropic phases, in Walpole's form (1966): comparison media of the least
+/// and of the largest bulk and shear moduli, which for two phases need not be of one phase. The bounds of the bulk
+/// modulus hold for mixtures of cubic symmetry too. Phases without a share do not count; a void makes the lower bounds
+/// zero.
+/// \throws InputError for a phase out of range, or shares that do not add up to 1
+IsotropicBounds hashin_shtrikman_bounds(std::vector<PhaseShare> const& phases);
 
 /// The eigenvalues of the symmetric part, ascending. \throws InputError for a tensor that is not finite
 Vector6 tensor_eigenvalues(Tensor6 const& tensor);

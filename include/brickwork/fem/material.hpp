@@ -32,4 +32,21 @@ ElasticityMatrix elasticity_matrix(IsotropicMaterial const& material);
 /// \throws InputError unless the moduli are positive and the matrix is positive definite
 ElasticityMatrix elasticity_matrix(OrthotropicMaterial const& material);
 
+/// Isotropic materials of several Poisson's ratios as combinations of two elasticity matrices:
+///   C(E, nu) = first C(1, reference) + second D,   first = (3 x + y) / 4,   second = y - x,
+/// x and y the shear and the bulk modulus beside those of C(1, reference), D the isotropic matrix of 3/4 of its bulk
+/// and -1/4 of its shear modulus. The first part is near the material, so that it can stand for it in a preconditioner;
+/// the second is 0 at the reference ratio and may be negative. The weights are those of the fewest iterations in trials
+/// (docs/homogenization.md).
+struct IsotropicSplit {
+  static constexpr double bulk_weight = 0.25;  ///< of y in the first part
+
+  double reference = 0.3;  ///< Poisson's ratio of the first matrix
+
+  double first(IsotropicMaterial const& material) const;
+  double second(IsotropicMaterial const& material) const;
+  ElasticityMatrix first_matrix() const;
+  ElasticityMatrix second_matrix() const;
+};
+
 }  // namespace brickwork

@@ -52,11 +52,12 @@ std::string tensor_csv(Tensor6 const& tensor);
 struct CellSummary : RunFacts {
   Tensor6 tensor{};
   Vec3 lengths{};
-  double young = 1;  ///< of the solid, for the Hashin-Shtrikman bounds; 0: there are several materials, no bounds
+  double young = 1;  ///< of the solid, for the Hashin-Shtrikman bounds
   double poisson = 0.3;
-  double volume = 0;    ///< solid fraction, or mean density
-  std::string method;   ///< of the solver: multigrid or jacobi
-  std::string storage;  ///< of the fields between steps
+  std::vector<PhaseShare> phases;  ///< of labels; their bounds stand instead of those of a porous solid
+  double volume = 0;               ///< solid fraction, or mean density
+  std::string method;              ///< of the solver: multigrid or jacobi
+  std::string storage;             ///< of the fields between steps
 
   // Of design runs; `objective_name` is empty for tensor runs.
   std::string objective_name;

@@ -91,7 +91,8 @@ class ElasticityOperator {
   void apply_dot(ExecutionSpace const& space, const_block_type const& u, block_type const& w,
                  sums_type const& dots) const;
 
-  /// r = f - K u; and squared_norm = r . r on the device. No two of f, u and r may overlap.
+  /// r = f - K u; and squared_norm = r . r on the device. No two of f, u and r may overlap, but r may be f with the
+  /// kernel `parity`.
   void residual(ExecutionSpace const& space, const_vector_type const& f, const_vector_type const& u,
                 vector_type const& r) const;
   void residual(ExecutionSpace const& space, const_vector_type const& f, const_vector_type const& u,

@@ -2,11 +2,13 @@
 // Jacobi-preconditioned conjugate gradients with the true-residual rule, in one or two precisions.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "brickwork/mesh/rigid_motion.hpp"
-#include "brickwork/operators/elasticity_operator.hpp"
+#include "brickwork/operators/added_stiffness.hpp"
 #include "brickwork/parallel/communicator.hpp"
 #include "brickwork/solvers/null_space.hpp"
 
@@ -69,6 +71,14 @@ class ConjugateGradient {
   /// them.
   void set_free_modes(std::vector<RigidMotion> const& modes) { modes_.set(modes); }
 
+  /// Adds a second element matrix per cell to the operators of the next solves (operators/added_stiffness.hpp): K is
+  /// theirs plus these. Null: none. The preconditioner stays the diagonal of the first part.
+  void add_stiffness(std::shared_ptr<AddedStiffness<ExecutionSpace, Outer> const> outer,
+                     std::shared_ptr<AddedStiffness<ExecutionSpace, Inner> const> inner) {
+    added_outer_ = std::move(outer);
+    added_inner_ = std::move(inner);
+  }
+
   /// Tells that moduli or constraints changed: the preconditioner is rebuilt at the next solve.
   void operator_changed() { preconditioner_ready_ = false; }
 
@@ -99,6 +109,8 @@ class ConjugateGradient {
   typename Kokkos::View<double*, memory_space>::host_mirror_type host_scalars_;
   std::array<double, 3> inverse_factors_{};
   bool preconditioner_ready_ = false;
+  std::shared_ptr<AddedStiffness<ExecutionSpace, Outer> const> added_outer_;
+  std::shared_ptr<AddedStiffness<ExecutionSpace, Inner> const> added_inner_;
   NullSpace<ExecutionSpace> modes_;
 };
 

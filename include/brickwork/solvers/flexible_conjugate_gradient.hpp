@@ -2,7 +2,10 @@
 // Conjugate gradients with a variable preconditioner (multigrid with Krylov steps), in mixed precision.
 #pragma once
 
+#include <memory>
+
 #include "brickwork/core/sums.hpp"
+#include "brickwork/operators/added_stiffness.hpp"
 #include "brickwork/solvers/conjugate_gradient.hpp"
 #include "brickwork/solvers/multigrid.hpp"
 #include "brickwork/solvers/strain_load.hpp"
@@ -49,6 +52,15 @@ class FlexibleConjugateGradient {
   /// Rigid motions that the supports leave free: see ConjugateGradient::set_free_modes().
   void set_free_modes(std::vector<RigidMotion> const& modes) { modes_.set(modes); }
 
+  /// Adds a second element matrix per cell to K, in products, residuals and strain loads (operators/
+  /// added_stiffness.hpp). The multigrid, made of the first one alone, stays a preconditioner: the solution is that of
+  /// the whole K, the iterations depend on how near the first part is to it.
+  /// \param stiffness K1, for a second modulus of 1
+  /// \param moduli    of every cell, kept; later changes of its values count
+  /// \param mask      the constraints of the operators, or empty
+  void add_stiffness(ExecutionSpace const& space, Hex8Matrix const& stiffness,
+                     CellField<float, memory_space> const& moduli, NodeMask<memory_space> const& mask);
+
   /// The vector that the multigrid of this solver is to be made with.
   inner_vector temporary() const { return t_; }
 
@@ -74,6 +86,12 @@ class FlexibleConjugateGradient {
  private:
   struct Scalars {
     double curvature, rz, rr;
+  };
+  struct Added {
+    Hex8Matrix stiffness;
+    CellField<float, memory_space> moduli;
+    AddedStiffness<ExecutionSpace, double> outer;
+    AddedStiffness<ExecutionSpace, float> inner;
   };
   /// Iterations with one kind of cycle.
   struct Stretch {
@@ -108,6 +126,7 @@ class FlexibleConjugateGradient {
   Kokkos::View<double*, memory_space> scalars_;  // p.w, z.r, beta, r.r
   typename Kokkos::View<double*, memory_space>::host_mirror_type host_scalars_;
   NullSpace<ExecutionSpace> modes_;
+  std::unique_ptr<Added> added_;
   double shallow_rate_ = 0;  // of the residual's logarithm per iteration with shallow cycles, when last measured
   int shallow_solves_ = 0;   // solves to come that do without deep cycles
   bool deep_ = false;        // cycles with Krylov steps on every coarse level

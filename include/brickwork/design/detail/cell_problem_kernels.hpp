@@ -109,12 +109,33 @@ struct StrainFields {
   }
 };
 
-/// sums[i] = sum over cells of E_e d_(list[i]) . K0 d_t, with d = chi - u; t may be the first of the list only.
+/// Cells of one element matrix: nothing is added to E_e K0 d.
+struct OneStiffness {
+  KOKKOS_FORCEINLINE_FUNCTION void add(index_t, double const (&)[8][3], double (&)[8][3]) const {}
+};
+/// Adds E1_e K1 d.
+struct SecondStiffness {
+  float const* moduli;
+  double parity[8][3][3];
+  KOKKOS_FORCEINLINE_FUNCTION void add(index_t cell, double const (&mode)[8][3], double (&image)[8][3]) const {
+    double added[8][3];
+    for (int s = 0; s < 8; ++s)
+      for (int d = 0; d < 3; ++d) added[s][d] = mode[s][d];
+    parity_product(parity, static_cast<double>(moduli[cell]), added);
+    for (int s = 0; s < 8; ++s)
+      for (int d = 0; d < 3; ++d) image[s][d] += added[s][d];
+  }
+};
+
+/// sums[i] = sum over cells of d_(list[i]) . K_e d_t, with d = chi - u and K_e = E_e K0 and what `second` adds; t may
+/// be the first of the list only.
+template <class Second>
 struct PairEnergies {
   StrainFields fields;
   float const* moduli;
   int t, count;
   int list[6];
+  Second second;
 
   KOKKOS_FUNCTION void operator()(index_t cell, double* sums) const {
     index_t at[3];
@@ -124,6 +145,7 @@ struct PairEnergies {
     for (int s = 0; s < 8; ++s)
       for (int d = 0; d < 3; ++d) mode[s][d] = image[s][d];
     parity_product(fields.parity, static_cast<double>(moduli[cell]), image);
+    second.add(cell, mode, image);
     for (int i = 0; i < count; ++i) {
       if (i > 0 || list[i] != t) fields.field[list[i]].modes(at, fields.n, mode);
       sums[i] += StrainFields::dot(mode, image);

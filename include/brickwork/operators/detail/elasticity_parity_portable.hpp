@@ -211,7 +211,7 @@ struct CubeParity {
 /// The seven coefficients of a cube; false where the blocks are not those of a cube up to rounding.
 template <class Scalar>
 bool cube_parity(Scalar const (&k)[8][3][3], CubeParity<Scalar>& cube) {
-  Scalar const tolerance = 16 * std::numeric_limits<Scalar>::epsilon() * k[0][0][0];
+  Scalar const tolerance = 16 * std::numeric_limits<Scalar>::epsilon() * std::abs(k[0][0][0]);
   bool same = true;
   auto const check = [&](Scalar a, Scalar b) { same = same && std::abs(a - b) <= tolerance; };
   cube.trace = k[0][0][1];

@@ -54,9 +54,21 @@ struct StrainForce {
   }
 };
 
+/// The forces of two element matrices per cell, E_e K0 and E1_e K1.
+struct StrainForcePair {
+  StrainForce first, second;
+  KOKKOS_FUNCTION double at(index_t node, double (&f)[3]) const {
+    double added[3];
+    double const size = first.at(node, f) + second.at(node, added);
+    for (int d = 0; d < 3; ++d) f[d] += added[d];
+    return size;
+  }
+};
+
 /// The sums |f|^2 and of the squares of what f is made of.
+template <class Force>
 struct StrainForceNorm {
-  StrainForce force;
+  Force force;
   KOKKOS_FUNCTION void operator()(index_t node, double* sums) const {
     double f[3];
     sums[1] += force.at(node, f);
@@ -65,9 +77,9 @@ struct StrainForceNorm {
 };
 
 /// v = f or v -= f
-template <class Scalar>
+template <class Scalar, class Force = StrainForce>
 struct StrainForceStore {
-  StrainForce force;
+  Force force;
   Scalar* v;
   index_t stride;
   bool subtract;
