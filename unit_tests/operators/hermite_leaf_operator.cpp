@@ -19,13 +19,6 @@ using namespace brickwork::test;
 
 namespace {
 
-double pairing(std::vector<double> const& a, std::vector<double> const& b) {
-  REQUIRE(a.size() == b.size());
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
-}
-
 template <class Space, int Dim>
 std::vector<AdaptiveGrid<Space, Dim>> grids(Space const& space) {
   using Kind = typename RefinementRegion<Dim>::Kind;

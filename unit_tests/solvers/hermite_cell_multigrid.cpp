@@ -8,6 +8,7 @@
 #include "brickwork/solvers/hermite_solver.hpp"
 #include "support/catch.hpp"
 #include "support/devices.hpp"
+#include "support/hermite_cycles.hpp"
 #include "support/hermite_grids.hpp"
 #include "support/hermite_leaves.hpp"
 #include "support/reference.hpp"
@@ -16,20 +17,6 @@ using namespace brickwork;
 using namespace brickwork::test;
 
 namespace {
-
-template <int Dim>
-PlateBoundary<Dim> mixed_boundary() {
-  PlateBoundary<Dim> boundary{};
-  boundary[0] = boundary[1] = boundary[2 * Dim - 1] = PlateEdge::simply_supported;
-  return boundary;
-}
-
-HermiteCycleOptions patch(bool symmetric = true) {
-  HermiteCycleOptions cycle;
-  cycle.smoother = HermiteSmoother::patch;
-  cycle.symmetric = symmetric;
-  return cycle;
-}
 
 /// One cycle on the same functional in both storages.
 template <class Space, int Dim>

@@ -11,6 +11,7 @@
 #include "brickwork/solvers/hermite_multigrid.hpp"
 #include "support/catch.hpp"
 #include "support/devices.hpp"
+#include "support/hermite_cycles.hpp"
 #include "support/hermite_grids.hpp"
 #include "support/hermite_leaves.hpp"
 #include "support/reference.hpp"
@@ -24,26 +25,6 @@ template <class Space, int Dim>
 using Primal = HermitePrimal<double, typename Space::memory_space, Dim>;
 template <class Space, int Dim>
 using Dual = HermiteDual<double, typename Space::memory_space, Dim>;
-
-template <int Dim>
-PlateBoundary<Dim> mixed_boundary() {
-  PlateBoundary<Dim> boundary{};
-  boundary[0] = boundary[1] = boundary[2 * Dim - 1] = PlateEdge::simply_supported;
-  return boundary;
-}
-
-HermiteCycleOptions patch(bool symmetric = true) {
-  HermiteCycleOptions cycle;
-  cycle.smoother = HermiteSmoother::patch;
-  cycle.symmetric = symmetric;
-  return cycle;
-}
-
-double pairing(std::vector<double> const& a, std::vector<double> const& b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
-}
 
 /// The unknowns of the composite space, each with its basis function as a consistent field.
 template <class Space, int Dim>

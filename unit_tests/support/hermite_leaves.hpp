@@ -75,6 +75,13 @@ void set_values(Vector const& vector, std::vector<double> const& values) {
   Kokkos::deep_copy(vector.values(), host);
 }
 
+/// A functional's value, from the stored values of both.
+inline double pairing(std::vector<double> const& a, std::vector<double> const& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
 /// Physical derivative of these orders of the cubic of a leaf at reference coordinates.
 template <int Dim>
 double leaf_derivative(HostGrid<Dim> const& grid, std::vector<double> const& values, HostLeaf<Dim> const& leaf,
