@@ -60,19 +60,20 @@ class AssembledBody final : public detail::HermiteCellBody<ExecutionSpace, Dim> 
 };
 
 #if BRICKWORK_FP64_FRAGMENTS()
-template <int Dim>
+template <int Dim, unsigned axes>
 class TensorCoreBody final : public detail::HermiteCellBody<Kokkos::Cuda, Dim> {
  public:
-  explicit TensorCoreBody(std::vector<double> const& element)
-      : sectors_(upload<Table<Kokkos::Cuda::memory_space>>(
-            hermite_sectors<Dim>(element, detail::TensorSectors<Dim>::axes).blocks,
-            "brickwork::HermiteCellOperator::sectors")) {}
+  TensorCoreBody(char const* label, std::vector<double> const& element)
+      : label_(label),
+        fragments_(upload<Table<Kokkos::Cuda::memory_space>>(detail::fragment_blocks<Dim, axes>(element),
+                                                             "brickwork::HermiteCellOperator::fragments")) {}
   void run(Kokkos::Cuda const& space, index_t blocks, double const* u, double const* f, double* w) const override {
-    detail::launch_tensor_cores<Dim>(space, sectors_.data(), blocks, u, f, w);
+    detail::launch_tensor_cores<Dim, axes>(label_, space, fragments_.data(), blocks, u, f, w);
   }
 
  private:
-  Table<Kokkos::Cuda::memory_space> sectors_;
+  char const* label_;
+  Table<Kokkos::Cuda::memory_space> fragments_;
 };
 #endif
 
@@ -108,7 +109,14 @@ BodyPointer<ExecutionSpace, Dim> make_body(HermiteEvaluation evaluation, std::ve
           "brickwork::HermiteCellOperator::apply::fdm", Diagonalized(hermite_diagonalization<Dim>(form, spacing)));
 #if BRICKWORK_FP64_FRAGMENTS()
     case HermiteEvaluation::tensor_core:
-      if constexpr (has_tensor_cores<ExecutionSpace>) return std::make_shared<TensorCoreBody<Dim>>(element);
+      if constexpr (has_tensor_cores<ExecutionSpace>)
+        return std::make_shared<TensorCoreBody<Dim, Dim == 3 ? 7 : 1>>(
+            "brickwork::HermiteCellOperator::apply::tensor_core", element);
+      break;
+    case HermiteEvaluation::tensor_core_2:
+      if constexpr (has_tensor_cores<ExecutionSpace> && Dim == 3)
+        return std::make_shared<TensorCoreBody<Dim, 3>>("brickwork::HermiteCellOperator::apply::tensor_core_2",
+                                                        element);
       break;
 #endif
     default:

@@ -16,7 +16,8 @@ std::pair<HermiteEvaluation, char const*> const names[] = {{HermiteEvaluation::a
                                                            {HermiteEvaluation::even_odd_2, "even_odd_2"},
                                                            {HermiteEvaluation::even_odd_3, "even_odd_3"},
                                                            {HermiteEvaluation::fdm, "fdm"},
-                                                           {HermiteEvaluation::tensor_core, "tensor_core"}};
+                                                           {HermiteEvaluation::tensor_core, "tensor_core"},
+                                                           {HermiteEvaluation::tensor_core_2, "tensor_core_2"}};
 
 int split_axes(unsigned axes) {
   int count = 0;
@@ -57,9 +58,13 @@ HermiteEvaluation select_hermite_evaluation(HermiteEvaluation requested, int dim
       BRICKWORK_REQUIRE(dim == 3, "evaluation even_odd_3 cannot run in ", dim,
                         " dimensions: it splits three axes; use even_odd_2");
       break;
+    case HermiteEvaluation::tensor_core_2:
+      BRICKWORK_REQUIRE(dim == 3, "evaluation tensor_core_2 cannot run in ", dim,
+                        " dimensions: its sectors are those of three; use tensor_core");
+      [[fallthrough]];
     case HermiteEvaluation::tensor_core:
-      BRICKWORK_REQUIRE(tensor_cores,
-                        "evaluation tensor_core cannot run: it multiplies on FP64 tensor cores, which need the "
+      BRICKWORK_REQUIRE(tensor_cores, "evaluation ", to_string(requested),
+                        " cannot run: it multiplies on FP64 tensor cores, which need the "
                         "execution space Cuda in a build for compute capability 8.0 or above; use even_odd_2");
       break;
     default:
@@ -73,6 +78,7 @@ unsigned hermite_evaluation_axes(HermiteEvaluation evaluation, int dim) {
     case HermiteEvaluation::even_odd_1:
       return 1;
     case HermiteEvaluation::even_odd_2:
+    case HermiteEvaluation::tensor_core_2:
       return 3;
     case HermiteEvaluation::even_odd_3:
       return 7;
@@ -86,7 +92,8 @@ unsigned hermite_evaluation_axes(HermiteEvaluation evaluation, int dim) {
 HermiteOperations hermite_operations(HermiteEvaluation evaluation, int dim) {
   double const unknowns = 1 << 2 * dim;
   HermiteOperations operations;
-  operations.on_tensor_cores = evaluation == HermiteEvaluation::tensor_core;
+  operations.on_tensor_cores =
+      evaluation == HermiteEvaluation::tensor_core || evaluation == HermiteEvaluation::tensor_core_2;
   if (evaluation == HermiteEvaluation::fdm) {
     // Per part and axis a contraction forward and one back, of 4 multiply-adds per unknown; and the diagonal.
     operations.products = 2 * (dim * 2 * 2 * 4 * unknowns + unknowns);

@@ -39,11 +39,14 @@ static_assert(!CanApply<Operator, CellPrimal<Memory, 3>, CellPrimal<Memory, 3>>:
 
 template <class Space, int Dim>
 bool can_run(HermiteEvaluation evaluation) {
-  if (evaluation == HermiteEvaluation::even_odd_3) return Dim == 3;
+  bool cuda = false;
 #if defined(KOKKOS_ENABLE_CUDA)
-  if (evaluation == HermiteEvaluation::tensor_core) return std::is_same_v<Space, Kokkos::Cuda>;
+  cuda = std::is_same_v<Space, Kokkos::Cuda>;
 #endif
-  return evaluation != HermiteEvaluation::tensor_core;
+  if (evaluation == HermiteEvaluation::even_odd_3) return Dim == 3;
+  if (evaluation == HermiteEvaluation::tensor_core) return cuda;
+  if (evaluation == HermiteEvaluation::tensor_core_2) return cuda && Dim == 3;
+  return true;
 }
 
 // A u cell by cell.
@@ -112,6 +115,8 @@ TEST_CASE("evaluations that cannot run say why") {
   CHECK_THROWS_AS(Operator2(space, levels[0], {0, 0, 0}), InputError);
   CHECK_THROWS_AS(select_hermite_evaluation(HermiteEvaluation::tensor_core, 3, false), InputError);
   CHECK(select_hermite_evaluation(HermiteEvaluation::tensor_core, 3, true) == HermiteEvaluation::tensor_core);
+  CHECK_THROWS_AS(select_hermite_evaluation(HermiteEvaluation::tensor_core_2, 2, true), InputError);
+  CHECK_THROWS_AS(select_hermite_evaluation(HermiteEvaluation::tensor_core_2, 3, false), InputError);
   CHECK(select_hermite_evaluation(HermiteEvaluation::automatic, 2, false) == HermiteEvaluation::even_odd_2);
   for (auto const evaluation : hermite_evaluations())
     CHECK(hermite_evaluation_from_string(to_string(evaluation)) == evaluation);

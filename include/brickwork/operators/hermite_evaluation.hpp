@@ -11,14 +11,15 @@ namespace brickwork {
 
 /// How the element matrix meets the 4^Dim values of a cell. All give the same result to FP64 rounding.
 enum class HermiteEvaluation {
-  automatic,   ///< the fastest on this device
-  assembled,   ///< the whole matrix, row by row from a table in memory
-  dense,       ///< the whole matrix, unrolled, coefficients in the instructions' constant operands
-  even_odd_1,  ///< sectors of the parity in x
-  even_odd_2,  ///< in x and y
-  even_odd_3,  ///< in x, y and z (Dim = 3)
-  fdm,         ///< fast diagonalization: two diagonal parts, six contractions of one axis each
-  tensor_core  ///< sectors of eight unknowns on FP64 tensor cores (CUDA, compute capability 8.0 and above)
+  automatic,     ///< the fastest on this device
+  assembled,     ///< the whole matrix, row by row from a table in memory
+  dense,         ///< the whole matrix, unrolled, coefficients in the instructions' constant operands
+  even_odd_1,    ///< sectors of the parity in x
+  even_odd_2,    ///< in x and y
+  even_odd_3,    ///< in x, y and z (Dim = 3)
+  fdm,           ///< fast diagonalization: two diagonal parts, six contractions of one axis each
+  tensor_core,   ///< sectors of eight unknowns on FP64 tensor cores (CUDA, compute capability 8.0 and above)
+  tensor_core_2  ///< the same with x and y split, sectors of sixteen unknowns (Dim = 3)
 };
 
 std::string to_string(HermiteEvaluation evaluation);
