@@ -85,14 +85,14 @@ bool can_run(HermiteEvaluation evaluation, Space const& space, Level const& leve
 }
 
 void print_operations(Csv& csv) {
-  std::printf("\nTable 1: operations per cell (a multiply-add counts two)\n%-12s %8s %7s %10s %12s %9s %7s\n",
+  std::printf("\nTable 1: operations per cell (a multiply-add counts two)\n%-13s %8s %7s %10s %12s %9s %7s\n",
               "evaluation", "sectors", "size", "products", "butterflies", "of dense", "op/B");
   for (auto const evaluation : hermite_evaluations()) {
     unsigned const axes = hermite_evaluation_axes(evaluation, 3);
     int const split = static_cast<int>((axes & 1) + ((axes >> 1) & 1) + ((axes >> 2) & 1));
     auto const operations = hermite_operations(evaluation, 3);
     bool const diagonalized = evaluation == HermiteEvaluation::fdm;
-    std::printf("%-12s %8d %7d %10.0f %12.0f %9.3f %7.2f\n", to_string(evaluation).c_str(),
+    std::printf("%-13s %8d %7d %10.0f %12.0f %9.3f %7.2f\n", to_string(evaluation).c_str(),
                 diagonalized ? 0 : 1 << split, diagonalized ? 4 : 64 >> split, operations.products,
                 operations.butterflies, operations.products / 8192, operations.total() / evaluation_bytes);
     csv.row("operations", to_string(evaluation), 0, 0, 0, 0, 0, 0, operations.total(), 0);
@@ -100,7 +100,7 @@ void print_operations(Csv& csv) {
 }
 
 void measure_evaluations(Space const& space, index_t cells, double copy, Csv& csv) {
-  std::printf("\nTable 2: one evaluation on %lld cells\n%-12s %9s %9s %9s %9s %9s %9s %7s\n",
+  std::printf("\nTable 2: one evaluation on %lld cells\n%-13s %9s %9s %9s %9s %9s %9s %7s\n",
               static_cast<long long>(cells), "evaluation", "ms", "GB/s", "Gcells/s", "% of copy", "deviation",
               "TFLOP/s", "op/B");
   Level const level = line_of_cells(cells);
@@ -113,7 +113,7 @@ void measure_evaluations(Space const& space, index_t cells, double copy, Csv& cs
   for (auto const evaluation : hermite_evaluations()) {
     std::string const name = to_string(evaluation);
     if (!can_run(evaluation, space, level)) {
-      std::printf("%-12s cannot run here\n", name.c_str());
+      std::printf("%-13s cannot run here\n", name.c_str());
       continue;
     }
     HermiteCellOperator<Space, 3> const a(space, level, {}, evaluation);
@@ -123,7 +123,7 @@ void measure_evaluations(Space const& space, index_t cells, double copy, Csv& cs
     double const seconds = median_seconds(space, [&](int) { a.apply(space, u, w); });
     double const rate = static_cast<double>(cells) / seconds, bandwidth = rate * evaluation_bytes;
     double const operations = hermite_operations(evaluation, 3).total();
-    std::printf("%-12s %9.4f %9.1f %9.4f %9.1f %9.1e %9.3f %7.2f\n", name.c_str(), 1e3 * seconds, 1e-9 * bandwidth,
+    std::printf("%-13s %9.4f %9.1f %9.4f %9.1f %9.1e %9.3f %7.2f\n", name.c_str(), 1e3 * seconds, 1e-9 * bandwidth,
                 1e-9 * rate, 100 * bandwidth / copy, deviation, 1e-12 * rate * operations,
                 operations / evaluation_bytes);
     std::fflush(stdout);
