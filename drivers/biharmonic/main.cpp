@@ -100,12 +100,13 @@ struct Problem {
   ManufacturedSolution<Dim> solution() const { return {base, boundary}; }
 };
 
+template <class Cycle>
 void refuse_memory(std::string const& mesh, char const* least, index_t bytes, MemoryState const& memory) {
   if (memory.available < 0 || bytes <= memory.available) return;
-  throw OutOfMemory(detail::concatenate(mesh, " needs ", least, format_bytes(double(bytes)), " (", bytes,
-                                        " bytes) for the solver's vectors, but ", memory.device, " has ",
-                                        format_bytes(double(memory.available)),
-                                        " free; use fewer refinements or solver.precision = \"mixed\""));
+  throw OutOfMemory(detail::concatenate(
+      mesh, " needs ", least, format_bytes(double(bytes)), " (", bytes, " bytes) for the solver's vectors, but ",
+      memory.device, " has ", format_bytes(double(memory.available)), " free; use fewer refinements or ",
+      is_cell_wise<Cycle> ? "solver.storage = \"vertex\"" : "solver.precision = \"mixed\""));
 }
 
 /// Bytes of all vectors of a solve.
@@ -118,7 +119,7 @@ index_t solver_bytes(Problem<Dim> const& problem, AdaptiveGrid<Space, Dim> const
 
 template <int Dim, class Cycle>
 void require_memory_for(Problem<Dim> const& problem, AdaptiveGrid<Space, Dim> const& grid, MemoryState const& memory) {
-  refuse_memory(
+  refuse_memory<Cycle>(
       detail::concatenate("a mesh of ", grid.leaf_count(), " active cells on ", grid.level_count(), " levels"), "",
       solver_bytes<Dim, Cycle>(problem, grid), memory);
 }
@@ -136,8 +137,8 @@ void require_memory_for(BaseGrid<Dim> const& base, int refinements, MemoryState 
   // Five of the iteration, the correction and the cycle's second one.
   index_t const values =
       is_cell_wise<Cycle> ? static_cast<index_t>(cells) << 2 * Dim : static_cast<index_t>(vertices) << Dim;
-  refuse_memory(detail::concatenate("a mesh of ", static_cast<index_t>(cells), " active cells"), "at least ",
-                values * static_cast<index_t>(5 * 8 + 2 * sizeof(typename Cycle::scalar_type)), memory);
+  refuse_memory<Cycle>(detail::concatenate("a mesh of ", static_cast<index_t>(cells), " active cells"), "at least ",
+                       values * static_cast<index_t>(5 * 8 + 2 * sizeof(typename Cycle::scalar_type)), memory);
 }
 
 /// What can be refused is refused here, before anything is solved or written: a mesh without unknowns, a region that

@@ -45,15 +45,12 @@ struct LargestJump {
     double trace[2][detail::power_of_four(Dim - 1)];
     part.traces(d, order, trace);
     if (counted == detail::Neighbour::coarser) prescribed(part, d, trace[1]);
-    for (int i = 0; i < detail::power_of_four(Dim - 1); ++i) {
-      trace[0][i] -= trace[1][i];
-      trace[1][i] = 0;
-    }
+    for (int i = 0; i < detail::power_of_four(Dim - 1); ++i) trace[0][i] -= trace[1][i];
     double largest = 0;
     for (int n = 0; n < detail::power_of_four(Dim - 1); ++n) {
       double s[Dim - 1];
       for (int t = 0; t < Dim - 1; ++t) s[t] = (n >> 2 * t & 3) / 3.0;
-      double const jump = math::abs(part.jump(trace, s));
+      double const jump = math::abs(detail::trace_value<Dim>(trace[0], s));
       if (!(jump <= largest)) largest = jump;
       if (!(largest == largest)) return largest;
     }

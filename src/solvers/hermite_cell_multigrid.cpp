@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "brickwork/core/for_each.hpp"
 #include "brickwork/core/instantiate.hpp"
 
 namespace brickwork {
@@ -35,12 +34,6 @@ bool is_clamped(HermiteBoundary<Dim> const& boundary) {
       if (face != PlateEdge::clamped) return false;
   return true;
 }
-
-struct Copy {
-  double const* from;
-  double* to;
-  KOKKOS_FUNCTION void operator()(index_t i) const { to[i] = from[i]; }
-};
 
 }  // namespace
 
@@ -86,15 +79,14 @@ HermiteCellMultigrid<ExecutionSpace, Dim>::HermiteCellMultigrid(ExecutionSpace c
       own.patch_b = {patch_values(Kokkos::subview(patch_b, part)), cells};
       continue;
     }
-    double lower = options.lower, upper = options.upper;
+    ChebyshevInterval interval{options.lower, options.upper};
     if (estimated) {  // the spectrum does not depend on the storage
       HermiteSites<ExecutionSpace, Dim> const sites(space, level, a.boundary(), false);
-      double const found = largest_eigenvalue(space, HermiteLevel<ExecutionSpace, double, Dim>(space, sites, a.form()));
-      if (found > 0) upper = 1.05 * found;
-      lower = 0.1 * upper;
+      interval = estimated_interval(space, options, HermiteLevel<ExecutionSpace, double, Dim>(space, sites, a.form()));
     }
     own.chebyshev = std::make_unique<HermiteCellChebyshev<ExecutionSpace, Dim>>(
-        space, a.level(l), adjacency, fixed_unknowns<ExecutionSpace, Dim>(space, level, a.boundary()), lower, upper);
+        space, a.level(l), adjacency, fixed_unknowns<ExecutionSpace, Dim>(space, level, a.boundary()), interval.lower,
+        interval.upper);
   }
   fence(space, "brickwork::HermiteCellMultigrid");
 }
@@ -155,10 +147,7 @@ void HermiteCellMultigrid<ExecutionSpace, Dim>::apply(ExecutionSpace const& spac
   auto const b = [&](int l) { return l == finest_ ? r.level(l) : at(l).b; };
   // What leaves contribute; restriction overwrites what stands in refined cells.
   for (int l = coarsest_; l < finest_; ++l)
-    if (r.level(l).cells() > 0)
-      for_each("brickwork::HermiteCellMultigrid::contribute", space,
-               static_cast<index_t>(r.level(l).values().extent(0)),
-               Copy{r.level(l).values().data(), at(l).b.values().data()});
+    if (r.level(l).cells() > 0) copy_cells(space, r.level(l), at(l).b);
   for (int l = finest_; l > coarsest_; --l) {
     smooth(space, l, b(l), true);
     a_->level(l).residual(space, at(l).u, b(l), at(l).t);

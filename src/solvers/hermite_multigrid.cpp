@@ -56,18 +56,16 @@ HermiteMultigrid<ExecutionSpace, Scalar, Dim>::HermiteMultigrid(ExecutionSpace c
     auto const i = static_cast<std::size_t>(l);
     levels_.emplace_back(space, a.sites(l), a.form());
     if (l < finest_) transfers_.emplace_back(space, grid.level(l), grid.level(l + 1));
-    upper_.push_back(options.upper);
+    intervals_.push_back({options.lower, options.upper});
     if (l < coarsest_) continue;
     u_[i] = grid.level(l).leaf_count > 0 ? correction_.level(l) : make(l, "brickwork::HermiteMultigrid::u");
     if (l < finest_ || !std::is_same_v<Scalar, double>) b_[i] = make(l, "brickwork::HermiteMultigrid::b");
     t_[i] = make(l, "brickwork::HermiteMultigrid::t");
   }
-  estimated_ = estimates_interval(options, a.form(), grid.level(0));
-  if (estimated_ && options.smoother == HermiteSmoother::chebyshev)
+  if (options.smoother == HermiteSmoother::chebyshev && estimates_interval(options, a.form(), grid.level(0)))
     for (int l = coarsest_; l <= finest_; ++l) {
       auto const i = static_cast<std::size_t>(l);
-      double const largest = largest_eigenvalue(space, levels_[i]);
-      if (largest > 0) upper_[i] = 1.05 * largest;
+      intervals_[i] = estimated_interval(space, options, levels_[i]);
     }
   if constexpr (!std::is_same_v<Scalar, double>) {
     index_t largest = 0;
@@ -120,8 +118,7 @@ void HermiteMultigrid<ExecutionSpace, Scalar, Dim>::chebyshev(ExecutionSpace con
                                                               vector_type from, vector_type to, int stages,
                                                               bool from_zero) const {
   auto const i = static_cast<std::size_t>(l);
-  double const upper = upper_[i], lower = estimated_ ? 0.1 * upper : options_.lower;
-  detail::ChebyshevStages coefficients(lower, upper);
+  detail::ChebyshevStages coefficients(intervals_[i].lower, intervals_[i].upper);
   // `to` takes the odd iterates, `from` the even ones.
   if (from_zero) {
     levels_[i].start(space, coefficients.weight(), b, to, from);

@@ -48,4 +48,18 @@ bool estimates_interval(HermiteCycleOptions const& options, HermiteForm const& f
 template <class ExecutionSpace, class Scalar, int Dim>
 double largest_eigenvalue(ExecutionSpace const& space, HermiteLevel<ExecutionSpace, Scalar, Dim> const& level);
 
+/// What a Chebyshev polynomial damps of the spectrum of D^-1 A.
+struct ChebyshevInterval {
+  double lower, upper;
+};
+
+/// The estimated interval of a level. As largest_eigenvalue(); options.upper stands for an estimate that it cannot
+/// give.
+template <class ExecutionSpace, class Scalar, int Dim>
+ChebyshevInterval estimated_interval(ExecutionSpace const& space, HermiteCycleOptions const& options,
+                                     HermiteLevel<ExecutionSpace, Scalar, Dim> const& level) {
+  double const largest = largest_eigenvalue(space, level), upper = largest > 0 ? 1.05 * largest : options.upper;
+  return {0.1 * upper, upper};
+}
+
 }  // namespace brickwork

@@ -57,7 +57,7 @@ class HermiteMultigrid {
   int coarsest_level() const { return coarsest_; }
   HermiteCycleOptions const& options() const { return options_; }
   /// Upper end of the interval in use on a level.
-  double upper_bound(int l) const { return upper_[static_cast<std::size_t>(l)]; }
+  double upper_bound(int l) const { return intervals_[static_cast<std::size_t>(l)].upper; }
 
  private:
   void smooth_from_zero(ExecutionSpace const& space, int l, vector_type const& b) const;
@@ -69,10 +69,9 @@ class HermiteMultigrid {
   operator_type const* a_;
   HermiteCycleOptions options_;
   int coarsest_ = 0, finest_ = 0;
-  bool estimated_ = false;
   std::vector<HermiteLevel<ExecutionSpace, Scalar, Dim>> levels_;
   std::vector<HermiteTransfer<ExecutionSpace, Dim>> transfers_;  // [l]: between l and l + 1
-  std::vector<double> upper_;
+  std::vector<ChebyshevInterval> intervals_;
   correction_type correction_;
   std::vector<Kokkos::View<Scalar*, memory_space>> storage_;
   bool condensed_ = false;
